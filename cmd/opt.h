@@ -1,0 +1,157 @@
+/* Command-line options as tables.
+ *
+ * A command describes its options once, as rows that point into its private
+ * context. The table drives parsing, --help, completion, and the check against
+ * the man page. The parser has no state of its own and may run twice.
+ *
+ * A row macro checks the field's type at compile time:
+ *
+ *	struct logs { bool follow; int tail; const char *rank; };
+ *	static const struct gpc_opt options[] = {
+ *		GPC_OPT_FLAG('f', "follow", struct logs, follow, "go on"),
+ *		GPC_OPT_INT(0, "tail", struct logs, tail, "N", "last N lines",
+ *			.min = 0, .max = INT_MAX),
+ *		GPC_OPT_END
+ *	};
+ *
+ * Every macro ends in the help text, after which further members of struct
+ * gpc_opt may be set by name (`.implied`, `.words`, `.preset` ...).
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/money.h"
+#include "base/str.h"
+
+enum gpc_opt_type {
+	GPC_OPT_T_END,
+	GPC_OPT_T_GROUP,     /* more rows, for a struct inside the context */
+	GPC_OPT_T_FLAG,      /* bool: set by --x */
+	GPC_OPT_T_TRI,       /* enum gpc_tri: --x, --no-x, or neither */
+	GPC_OPT_T_STR,       /* const char *, borrowed from argv; NULL = not given */
+	GPC_OPT_T_LIST,      /* struct gpc_strv: may be given several times */
+	GPC_OPT_T_COUNT,     /* int: how often it was given */
+	GPC_OPT_T_INT,       /* int, within .min and .max */
+	GPC_OPT_T_SIZE,      /* uint64_t bytes; a bare number counts .unit */
+	GPC_OPT_T_DURATION,  /* int64_t ms; a bare number counts .unit */
+	GPC_OPT_T_TIME,      /* int64_t wall ms: RFC 3339, YYYY-MM-DD, or an age */
+	GPC_OPT_T_MONEY,     /* struct gpc_money; a bare number is USD */
+	GPC_OPT_T_ENUM,      /* an enum: the index into .words */
+};
+
+enum gpc_tri { GPC_UNSET, GPC_ON, GPC_OFF };
+
+/* What completes a positional or an option's value. */
+enum gpc_complete {
+	GPC_COMPLETE_NONE,
+	GPC_COMPLETE_WORDS,    /* the words list beside it */
+	GPC_COMPLETE_FILE,
+	GPC_COMPLETE_DIR,
+	GPC_COMPLETE_JOB,
+	GPC_COMPLETE_COMMAND,
+};
+
+struct gpc_opt {
+	enum gpc_opt_type type;
+	char letter;                  /* 0 = none */
+	const char *name;             /* the long name, without dashes */
+	size_t offset;                /* of the field in the context */
+	const char *arg;              /* what help calls the value: "DIR" */
+	const char *help;             /* one phrase, lower case, no full stop */
+	const char *implied;          /* value of a bare --x, which makes =VALUE
+	                               * optional and never takes the next word */
+	const char *preset;           /* parsed before argv: the default */
+	bool negatable;               /* --no-x gives zero (and counts as given) */
+	bool hidden;                  /* not in help or completion */
+	int64_t min, max;             /* INT; both 0 = 0 .. INT_MAX */
+	int64_t unit;                 /* SIZE: bytes, DURATION: ms; 0 = 1 byte, 1 s */
+	const char *const *words;     /* ENUM: NULL-terminated; STR: suggestions */
+	enum gpc_complete complete;   /* of the value */
+	const struct gpc_opt *group;  /* GROUP: its rows */
+};
+
+#define GPC_OPT__AT(ctx, field, ctype) \
+	_Generic(((ctx *)0)->field, ctype: offsetof(ctx, field))
+#define GPC_OPT__ROW(kind, l, n, ctx, field, ctype, ...) \
+	{ .type = GPC_OPT_T_##kind, .letter = (l), .name = (n), \
+	  .offset = GPC_OPT__AT(ctx, field, ctype), .help = __VA_ARGS__ }
+#define GPC_OPT__VAL(kind, l, n, ctx, field, ctype, a, ...) \
+	{ .type = GPC_OPT_T_##kind, .letter = (l), .name = (n), \
+	  .offset = GPC_OPT__AT(ctx, field, ctype), .arg = (a), \
+	  .help = __VA_ARGS__ }
+
+#define GPC_OPT_FLAG(l, n, ctx, field, ...) \
+	GPC_OPT__ROW(FLAG, l, n, ctx, field, bool, __VA_ARGS__)
+#define GPC_OPT_TRI(l, n, ctx, field, ...) \
+	GPC_OPT__ROW(TRI, l, n, ctx, field, enum gpc_tri, __VA_ARGS__)
+#define GPC_OPT_COUNT(l, n, ctx, field, ...) \
+	GPC_OPT__ROW(COUNT, l, n, ctx, field, int, __VA_ARGS__)
+#define GPC_OPT_STR(l, n, ctx, field, a, ...) \
+	GPC_OPT__VAL(STR, l, n, ctx, field, const char *, a, __VA_ARGS__)
+#define GPC_OPT_LIST(l, n, ctx, field, a, ...) \
+	GPC_OPT__VAL(LIST, l, n, ctx, field, struct gpc_strv, a, __VA_ARGS__)
+#define GPC_OPT_INT(l, n, ctx, field, a, ...) \
+	GPC_OPT__VAL(INT, l, n, ctx, field, int, a, __VA_ARGS__)
+#define GPC_OPT_SIZE(l, n, ctx, field, a, ...) \
+	GPC_OPT__VAL(SIZE, l, n, ctx, field, uint64_t, a, __VA_ARGS__)
+#define GPC_OPT_DURATION(l, n, ctx, field, a, ...) \
+	GPC_OPT__VAL(DURATION, l, n, ctx, field, int64_t, a, __VA_ARGS__)
+#define GPC_OPT_TIME(l, n, ctx, field, a, ...) \
+	GPC_OPT__VAL(TIME, l, n, ctx, field, int64_t, a, __VA_ARGS__)
+#define GPC_OPT_MONEY(l, n, ctx, field, a, ...) \
+	GPC_OPT__VAL(MONEY, l, n, ctx, field, struct gpc_money, a, __VA_ARGS__)
+/* The field is any enum whose values start at 0; w is its words in that order. */
+#define GPC_OPT_ENUM(l, n, ctx, field, a, w, ...) \
+	{ .type = GPC_OPT_T_ENUM, .letter = (l), .name = (n), .offset = \
+	  _Generic(((ctx *)0)->field, int: offsetof(ctx, field), \
+		unsigned: offsetof(ctx, field)), \
+	  .arg = (a), .words = (w), .help = __VA_ARGS__ }
+/* Rows of a shared group, whose struct is the field. */
+#define GPC_OPT_GROUP(ctx, field, ctype, rows) \
+	{ .type = GPC_OPT_T_GROUP, .offset = GPC_OPT__AT(ctx, field, ctype), \
+	  .group = (rows) }
+#define GPC_OPT_END { .type = GPC_OPT_T_END }
+
+/* One table and the context that its offsets count from. */
+struct gpc_opt_set {
+	const struct gpc_opt *rows;
+	void *base;
+};
+
+struct gpc_opt_args {
+	const char **argv;             /* positionals, borrowed; NULL at the end */
+	int argc;
+	const char **rest;             /* after `--`: NULL when there was none */
+	int n_rest;
+	struct gpc_strv given;         /* long names of the options that were given */
+};
+
+/* Parses argv[0 .. argc) (no program name) into the sets, of which the first
+ * that knows a name wins. With split, what follows `--` goes to rest, else to
+ * argv too. With stop_at_word, parsing ends before the first positional, which
+ * then starts argv together with all that follows. */
+int gpc_opt_parse(const struct gpc_opt_set *sets, size_t n_sets, int argc,
+	char *const *argv, unsigned flags, struct gpc_opt_args *ret_args,
+	struct gpc_error *err) gpc_must_check;
+enum { GPC_OPT_SPLIT = 1, GPC_OPT_STOP_AT_WORD = 2 };
+bool gpc_opt_given(const struct gpc_opt_args *a, const char *name);
+void gpc_opt_args_clear(struct gpc_opt_args *a);
+GPC_CLEANUP_VALUE(gpc_opt_args);
+
+/* Sets every row's preset; gpc_opt_parse does so by itself. */
+int gpc_opt_preset(const struct gpc_opt *rows, void *base,
+	struct gpc_error *err) gpc_must_check;
+/* Frees what rows own in base (lists). */
+void gpc_opt_release(const struct gpc_opt *rows, void *base);
+
+/* Calls fn for every visible row, groups expanded. */
+typedef void gpc_opt_fn(const struct gpc_opt *row, void *arg);
+void gpc_opt_each(const struct gpc_opt *rows, gpc_opt_fn *fn, void *arg);
+/* The row of a long name ("follow", or "no-x" of a negatable row) or NULL. */
+const struct gpc_opt *gpc_opt_find(const struct gpc_opt *rows, const char *name);
+/* Appends the table as --help shows it, at most 80 columns wide. */
+void gpc_opt_help(const struct gpc_opt *rows, struct gpc_buf *out);
