@@ -1,0 +1,38 @@
+/* Files and descriptors, with every error named and no half-made file. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+void gpc_close(int *fd);                     /* closes if >= 0; sets -1 */
+#define gpc_autofd __attribute__((cleanup(gpc_close))) int
+
+/* All descriptors are opened O_CLOEXEC. */
+int gpc_open(const char *path, int flags, unsigned mode, int *ret_fd,
+	struct gpc_error *err) gpc_must_check;
+int gpc_write_all(int fd, const void *data, size_t n, const char *name,
+	struct gpc_error *err) gpc_must_check;
+int gpc_pwrite_all(int fd, const void *data, size_t n, int64_t offset,
+	const char *name, struct gpc_error *err) gpc_must_check;
+/* Up to n bytes, fewer only at the end of the file. */
+int gpc_read_full(int fd, void *data, size_t n, const char *name,
+	size_t *ret_n, struct gpc_error *err) gpc_must_check;
+/* Whole file, refused above max bytes. Appends to b. */
+int gpc_read_file(const char *path, size_t max, struct gpc_buf *b,
+	struct gpc_error *err) gpc_must_check;
+int gpc_read_fd(int fd, size_t max, const char *name, struct gpc_buf *b,
+	struct gpc_error *err) gpc_must_check;
+/* Temporary file beside it, fsync, rename: the old or the new, never half. */
+int gpc_write_file(const char *path, const void *data, size_t n, unsigned mode,
+	struct gpc_error *err) gpc_must_check;
+int gpc_fsync_dir(const char *path, struct gpc_error *err) gpc_must_check;
+/* Exclusive advisory lock on a file that is created; released by closing or by
+ * death. wait = false: GPC_ECONFLICT when another process holds it. */
+int gpc_lock_file(const char *path, bool wait, int *ret_fd,
+	struct gpc_error *err) gpc_must_check;
+int gpc_set_nonblock(int fd, struct gpc_error *err) gpc_must_check;
+int gpc_pipe(int ret_fds[2], struct gpc_error *err) gpc_must_check;

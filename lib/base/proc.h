@@ -1,0 +1,11 @@
+/* Processes by identity: a pid alone may be reused, pid and start time on one
+ * boot may not. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Start time of a process in the kernel's own ticks; 0 when it is gone. */
+uint64_t gpc_proc_start(pid_t pid);
+/* True while that very process exists and is no zombie. */
+bool gpc_proc_alive(pid_t pid, uint64_t start);

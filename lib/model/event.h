@@ -1,0 +1,54 @@
+/* Events of a job's journal. Payloads are JSON members beside the fixed ones:
+ *
+ *   submitted  {num_nodes}
+ *   attempt    {attempt, resume_from?}
+ *   intent     {attempt, token, request:{provider, offer, count, ranks, ...}}
+ *   void       {intent}                    the intent n is given up
+ *   created    {intent, nodes:[{rank, id, address?, expires_ms, offer, provider}]}
+ *   rate       {rank, attempt, rate}
+ *   ready      {attempt, rank, address?}
+ *   phase      {attempt, phase}            setup | running | stopping
+ *   lost       {attempt, rank, reason, code?, signal?}   ends the attempt
+ *   released   {attempt, rank, id, at_ms}
+ *   supervisor {supervisor, host, boot, pid}
+ *   checkpoint {attempt, checkpoint}       id "<attempt>-<n>-<label>"
+ *   cancel     {now}    save {label?}    signal {signal, rank?}    update {...}
+ *   resume     {checkpoint?}               after an end: back to PENDING
+ *   prune      {...}   pruning {}
+ *   ended      {reason, code?, signal?, rank?}
+ */
+#pragma once
+#include <stdint.h>
+
+#include "base/err.h"
+#include "dep/json.h"
+#include "model/job.h"
+
+enum gpc_event_type {
+	GPC_EVENT_SUBMITTED, GPC_EVENT_ATTEMPT, GPC_EVENT_INTENT,
+	GPC_EVENT_VOID, GPC_EVENT_CREATED, GPC_EVENT_RATE, GPC_EVENT_READY,
+	GPC_EVENT_PHASE, GPC_EVENT_LOST, GPC_EVENT_RELEASED,
+	GPC_EVENT_SUPERVISOR, GPC_EVENT_CHECKPOINT, GPC_EVENT_CANCEL,
+	GPC_EVENT_SAVE, GPC_EVENT_SIGNAL, GPC_EVENT_UPDATE, GPC_EVENT_RESUME,
+	GPC_EVENT_PRUNE, GPC_EVENT_PRUNING, GPC_EVENT_ENDED,
+	GPC_EVENT__COUNT,
+};
+extern const char *const gpc_event_type_names[];
+
+#define GPC_EVENT_VERSION 1
+struct gpc_event {
+	int v;
+	int64_t n;
+	char *id;                   /* random: whose put won */
+	enum gpc_event_type type;
+	int64_t at_ms;
+	char *by;                   /* "client user@host" | "supervisor ..." */
+	struct gpc_json *data;      /* the payload, an object */
+	struct gpc_job_state state; /* folded after this event */
+};
+/* An unknown type or a higher v is GPC_EUNSUPPORTED: the reader must not write. */
+int gpc_event_parse(const char *text, size_t n, struct gpc_event *ret_e,
+	struct gpc_error *err) gpc_must_check;
+struct gpc_json *gpc_event_write(const struct gpc_event *e);
+void gpc_event_clear(struct gpc_event *e);
+GPC_CLEANUP_VALUE(gpc_event);

@@ -1,0 +1,144 @@
+/* Jobs as plain data: words, job.json, and the folded state that every event
+ * of the journal carries. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/money.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "dep/json.h"
+
+/* --- words ------------------------------------------------------------ */
+enum gpc_job_status {
+	GPC_JOB_PENDING, GPC_JOB_PROVISIONING, GPC_JOB_STARTING, GPC_JOB_SETUP,
+	GPC_JOB_RUNNING, GPC_JOB_STOPPING, GPC_JOB_RECOVERING,
+	GPC_JOB_SUCCEEDED, GPC_JOB_FAILED, GPC_JOB_CANCELLED,
+	GPC_JOB__COUNT,
+};
+enum gpc_node_status {
+	GPC_NODE_INTENDED, GPC_NODE_CREATED, GPC_NODE_READY, GPC_NODE_DRAINING,
+	GPC_NODE_RELEASED, GPC_NODE__COUNT,
+};
+enum gpc_reason {
+	GPC_REASON_NONE,
+	GPC_REASON_COMPLETED, GPC_REASON_EXIT_CODE, GPC_REASON_SETUP_FAILED,
+	GPC_REASON_CANCELLED, GPC_REASON_TIME_LIMIT, GPC_REASON_DEADLINE,
+	GPC_REASON_COST_LIMIT, GPC_REASON_PRICE_ABOVE_CAP, GPC_REASON_LIFETIME,
+	GPC_REASON_SPOT_INTERRUPTED, GPC_REASON_PREEMPTED,
+	GPC_REASON_HOST_MAINTENANCE, GPC_REASON_NODE_LOST,
+	GPC_REASON_OUT_OF_MEMORY, GPC_REASON_DISK_FULL, GPC_REASON_GPU_ERROR,
+	GPC_REASON_HANG, GPC_REASON_IMAGE_PULL_FAILED, GPC_REASON_NO_CAPACITY,
+	GPC_REASON_QUOTA, GPC_REASON_AUTH, GPC_REASON_STORE_UNREACHABLE,
+	GPC_REASON_NO_PROGRESS, GPC_REASON_SPEC_INVALID, GPC_REASON_IDLE,
+	GPC_REASON_SKIPPED, GPC_REASON_AGENT_FAILED,
+	GPC_REASON__COUNT,
+};
+/* What a reason means for the next attempt. */
+enum gpc_retry {
+	GPC_RETRY_NEVER,      /* the job ends */
+	GPC_RETRY_RECOVER,    /* an interruption or a lost node: next attempt */
+	GPC_RETRY_IF_ASKED,   /* only recovery.restarts or recovery.on_exit */
+};
+extern const char *const gpc_job_status_names[];   /* "PENDING", NULL-terminated */
+extern const char *const gpc_node_status_names[];
+extern const char *const gpc_reason_names[];       /* "" for NONE, "completed" */
+const char *gpc_job_status_to_str(enum gpc_job_status s);
+const char *gpc_reason_to_str(enum gpc_reason r);
+bool gpc_job_status_is_end(enum gpc_job_status s);
+enum gpc_retry gpc_reason_retry(enum gpc_reason r);
+/* One line of advice for people. */
+const char *gpc_reason_advice(enum gpc_reason r);
+/* Exit status of attached submit and wait (DESIGN section 9): the job's own
+ * code, 128 + n for a signal, 137 out of memory, 124 limits, 125 the rest. */
+int gpc_reason_exit(enum gpc_reason r, int code, int signal);
+/* The state that an end with this reason gives. */
+enum gpc_job_status gpc_reason_status(enum gpc_reason r);
+
+/* --- job.json ---------------------------------------------------------- */
+#define GPC_JOB_NAME_MAX 40
+#define GPC_JOB_ID_SIZE 64
+
+struct gpc_owner { char *hash, *user, *host; };    /* hash: 16 hex of user@host-independent id */
+struct gpc_job {
+	int v;
+	char *id, *name, *original_name, *kind;    /* kind "job" */
+	int64_t created_ms;
+	struct gpc_owner owner;
+	struct gpc_json *spec;                     /* resolved; no secret values */
+	char *workspace;                           /* head blob, or NULL */
+	char *workdir;                             /* where it was, for people */
+	char *bundle, *group, *once_key;
+	struct gpc_strv secrets;                   /* names */
+	struct gpc_json *rest;
+};
+int gpc_job_parse(const char *text, size_t n, struct gpc_job *ret_job,
+	struct gpc_error *err) gpc_must_check;
+struct gpc_json *gpc_job_write(const struct gpc_job *job);
+void gpc_job_clear(struct gpc_job *job);
+GPC_CLEANUP_VALUE(gpc_job);
+/* The DESIGN section 2 rule; name may be any text. */
+void gpc_job_name_clean(const char *text, char ret_name[GPC_JOB_NAME_MAX + 1]);
+
+/* --- folded state ------------------------------------------------------ */
+struct gpc_node {
+	int rank;
+	int attempt;
+	enum gpc_node_status status;
+	int64_t intent;             /* number of its intent event */
+	char *provider, *id, *address, *offer;
+	struct gpc_money rate;      /* per hour */
+	int64_t created_ms, released_ms, expires_ms;
+	struct gpc_json *rest;
+};
+struct gpc_intent {                 /* not yet answered by `created` or `void` */
+	int64_t n;
+	int attempt;
+	char *token;                /* UUID */
+	int64_t at_ms;
+	struct gpc_json *request;   /* the launch, byte for byte what is sent */
+	struct gpc_json *rest;
+};
+struct gpc_try {                    /* one attempt, for status and cost */
+	int n;
+	int64_t started_ms, running_ms_at, ended_ms; /* running_ms_at: when run began */
+	enum gpc_reason reason;     /* why it ended */
+	int code, signal, rank;
+	char *resume_from;
+	char *checkpoint;           /* newest that it committed */
+	struct gpc_json *rest;
+};
+struct gpc_job_state {
+	int v;
+	int64_t n;                  /* number of the event that made it */
+	enum gpc_job_status status;
+	enum gpc_reason reason;     /* of the end; of the stop while STOPPING */
+	int code, signal, rank;     /* of the first failing rank */
+	int attempt;                /* current or last; 0 = none yet */
+	int num_nodes;
+	int restarts;               /* counted against recovery.restarts */
+	int no_progress;            /* attempts in a row without any */
+	int64_t submitted_ms, started_ms, ended_ms;
+	int64_t ran_ms;             /* running time of the attempts before this one */
+	struct gpc_money spent;     /* of released nodes */
+	char *checkpoint;           /* newest complete one: what an attempt resumes from */
+	char *supervisor;           /* random id of the `supervisor` event that holds */
+	bool cancel, cancel_now;    /* asked for */
+	bool pruning;
+	int64_t asked_n;            /* newest request event (save, signal, cancel, update) */
+	GPC_VEC(struct gpc_node) nodes;      /* all not RELEASED, and this attempt's */
+	GPC_VEC(struct gpc_intent) intents;
+	GPC_VEC(struct gpc_try) tries;
+	struct gpc_json *rest;
+};
+int gpc_job_state_read(const struct gpc_json *j, struct gpc_job_state *ret_st,
+	struct gpc_error *err) gpc_must_check;
+struct gpc_json *gpc_job_state_write(const struct gpc_job_state *st);
+void gpc_job_state_copy(struct gpc_job_state *to,
+	const struct gpc_job_state *from);
+void gpc_job_state_clear(struct gpc_job_state *st);
+GPC_CLEANUP_VALUE(gpc_job_state);
+struct gpc_try *gpc_job_state_try(struct gpc_job_state *st, int attempt); /* or NULL */

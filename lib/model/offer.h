@@ -1,0 +1,44 @@
+/* What can be bought, and what a job asks for. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/money.h"
+#include "base/vec.h"
+#include "dep/json.h"
+
+struct gpc_gpu_ask { char *name; double count; int memory_gb; bool memory_at_least; };
+/* Per node. A zero asks for nothing. */
+struct gpc_ask {
+	double cpus; bool cpus_at_least;
+	uint64_t memory_bytes; bool memory_at_least;
+	GPC_VEC(struct gpc_gpu_ask) gpus;   /* any of these */
+	uint64_t disk_bytes;                /* 0 = no wish */
+	char *instance_type, *region, *zone;
+	bool spot;
+	struct gpc_money max_hourly;
+	int num_nodes;
+};
+void gpc_ask_clear(struct gpc_ask *a);
+GPC_CLEANUP_VALUE(gpc_ask);
+
+struct gpc_offer {
+	char *provider, *region, *zone, *instance_type;
+	char *market;                       /* "on-demand", "spot", "reserved" */
+	char *gpu; int gpus; int gpu_memory_gb;  /* gpu NULL = none */
+	double cpus; uint64_t memory_bytes;
+	struct gpc_money price;             /* per hour and node; 0 micros = free */
+	char *price_source; int64_t price_ms; /* where the price is from, and its time */
+	char *why_not;                      /* set: does not fit the ask, and why */
+	struct gpc_json *rest;
+};
+struct gpc_offers { struct gpc_offer *v; size_t n, cap; };
+struct gpc_json *gpc_offer_write(const struct gpc_offer *o);
+int gpc_offer_read(const struct gpc_json *j, struct gpc_offer *ret_o,
+	struct gpc_error *err) gpc_must_check;
+void gpc_offer_clear(struct gpc_offer *o);
+GPC_CLEANUP_VALUE(gpc_offer);
+void gpc_offers_clear(struct gpc_offers *o);
+GPC_CLEANUP_VALUE(gpc_offers);

@@ -1,0 +1,71 @@
+/* Where nodes come from. A provider is one .c file with one exported symbol,
+ * its ops record, plus one word in lib/provider/meson.build.
+ *
+ * Rules: no printing, no sleeping, no polling, no retry, no getenv, no mutable
+ * statics. Waiting, retries and failover live in core. Failures are classified:
+ *   GPC_ECAPACITY no machines now, GPC_EQUOTA account limit, GPC_EAUTH,
+ *   GPC_ERATE throttled, GPC_ECONFIG the request can never work,
+ *   GPC_ENET/ETIMEOUT/EIO unclear: send the same launch again.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/money.h"
+#include "base/str.h"
+#include "model/node.h"
+#include "model/offer.h"
+
+enum {
+	GPC_PROVIDER_SPOT = 1 << 0,       /* use_spot is meaningful */
+	GPC_PROVIDER_FREE = 1 << 1,       /* costs nothing by the hour: no default
+	                                   * lifetime, no question before use */
+	GPC_PROVIDER_THIS_HOST = 1 << 2,  /* nodes reach a file:// store */
+};
+struct gpc_provider_context {             /* all borrowed, must outlive it */
+	const struct gpc_log *log;
+	const char *store_id;             /* only resources with this tag are ours */
+	const char *state_dir;            /* $XDG_STATE_HOME/gpucloud */
+	const char *self_path;            /* this binary, to start agents */
+	struct gpc_money price_per_hour;  /* local.price_per_hour */
+	bool user_home;                   /* local.home: user */
+};
+struct gpc_provider;
+struct gpc_provider_ops {
+	const char *name, *title;         /* "local", "This machine" */
+	unsigned caps;
+	size_t state_size;                /* zeroed, at p->state */
+	int (*open)(struct gpc_provider *p, struct gpc_error *err);
+	void (*close)(struct gpc_provider *p);               /* optional */
+	/* Everything that it could sell for this ask, those that do not fit with
+	 * why_not set (clear text for people). */
+	int (*offers)(struct gpc_provider *p, const struct gpc_ask *ask,
+		struct gpc_offers *ret_offers, struct gpc_error *err);
+	/* Makes l->count nodes, all or none; with a token that was used before it
+	 * returns the same nodes. ids in a fixed order: index = position. */
+	int (*create)(struct gpc_provider *p, const struct gpc_launch *l,
+		struct gpc_instances *ret, struct gpc_error *err);
+	/* All nodes with our store's tag, those that ended lately included
+	 * (GPC_INSTANCE_GONE) as long as the provider shows them. */
+	int (*list)(struct gpc_provider *p, struct gpc_instances *ret,
+		struct gpc_error *err);
+	/* Starts to end these; idempotent; an absent one is fine. Absence is
+	 * confirmed by a later list. */
+	int (*destroy)(struct gpc_provider *p, const char *const *ids, size_t n,
+		struct gpc_error *err);
+};
+struct gpc_provider {
+	const struct gpc_provider_ops *ops;
+	const struct gpc_provider_context *ctx;
+	void *state;
+};
+/* GPC_ENOTFOUND for an unknown name, with the known ones. */
+int gpc_provider_open(const char *name, const struct gpc_provider_context *ctx,
+	struct gpc_provider **ret_p, struct gpc_error *err) gpc_must_check;
+void gpc_provider_free(struct gpc_provider *p);
+GPC_CLEANUP_POINTER(gpc_provider);
+const char *const *gpc_provider_names(size_t *ret_n);

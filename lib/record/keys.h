@@ -1,0 +1,22 @@
+/* The store's layout as code: every key of DESIGN section 4 is made here. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/money.h"
+#include "model/job.h"
+
+#define GPC_KEY_SIZE 520
+typedef char gpc_key[GPC_KEY_SIZE];
+
+const char *gpc_key_job(gpc_key out, const char *job);           /* jobs/J/job.json */
+const char *gpc_key_event(gpc_key out, const char *job, int64_t n);
+const char *gpc_key_job_file(gpc_key out, const char *job, const char *name);
+	/* jobs/J/<name>: head, supervisor, watch, tether, events/, checkpoints/ */
+const char *gpc_key_rank(gpc_key out, const char *job, int attempt, int rank,
+	const char *name);          /* jobs/J/A/R/<name>: beat, exit.json, log/ */
+const char *gpc_key_attempt(gpc_key out, const char *job, int attempt,
+	const char *name);          /* jobs/J/A/<name>: peers.json, verdict.json, blobs/ */
+const char *gpc_key_checkpoint(gpc_key out, const char *job, const char *id);
+const char *gpc_key_secrets(gpc_key out, const char *job);
+const char *gpc_key_once(gpc_key out, const char *owner_hash, const char *key);

@@ -1,0 +1,137 @@
+/* Where state lives: immutable objects under keys, by URL scheme.
+ *
+ * A store offers get (with range), put (optionally if-absent), head, list and
+ * delete, and nothing else is needed of it: no if-match, no clock comparison.
+ * Keys are relative paths of printable ASCII without empty, `.` or `..` parts,
+ * at most 512 bytes. A plain put replaces at once: a reader sees the old bytes
+ * or the new, never a mixture. An if-absent put of several writers has exactly
+ * one winner.
+ *
+ * Error contract of every operation:
+ *   GPC_ENOTFOUND   get, head: no such object (delete of an absent one is 0)
+ *   GPC_ECONFLICT   put if-absent: it exists; nothing was changed
+ *   GPC_EAUTH       refused; GPC_EIO/ENET/ETIMEOUT/ERATE: the answer is unclear,
+ *                   a put may or may not have happened: repeat the same bytes
+ * Operations on one store are safe from several threads.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/cancel.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+enum {
+	GPC_STORE_IF_ABSENT = 1 << 0,   /* honours if-absent for racing writers */
+	GPC_STORE_APPEND = 1 << 1,      /* offers append */
+	GPC_STORE_LOCAL = 1 << 2,       /* only this machine reaches it */
+};
+enum { GPC_PUT_IF_ABSENT = 1 << 0 };
+enum { GPC_STORE_CREATE = 1 << 0 };     /* open: make it if it is not there */
+
+struct gpc_object {
+	char key[520];                  /* list only */
+	uint64_t size;
+	int64_t modified_ms;            /* by the store's clock; 0 = not said */
+	int64_t now_ms;                 /* the store's clock at the answer */
+};
+
+/* What a put sends: bytes in memory (data), or `size` bytes of fd from offset
+ * (read with pread, so a repeat sends the same). */
+struct gpc_body {
+	const void *data;
+	int fd;                         /* used when data is NULL */
+	int64_t offset;
+	uint64_t size;
+};
+/* Takes what a get delivers, in order; non-zero stops it and is returned. */
+typedef int gpc_sink_fn(void *arg, const void *data, size_t n,
+	struct gpc_error *err);
+/* One object of a list, in byte order of keys; non-zero ends the list, which
+ * then still succeeds. */
+typedef int gpc_list_fn(void *arg, const struct gpc_object *object);
+
+struct gpc_store;
+struct gpc_store_ops {
+	const char *scheme;             /* "file" */
+	size_t state_size;              /* zeroed, at s->state */
+	/* `where` is the URL behind "scheme://". Sets s->caps. With
+	 * GPC_STORE_CREATE makes the container (folder) if it is absent. */
+	int (*open)(struct gpc_store *s, const char *where, unsigned flags,
+		struct gpc_error *err);
+	void (*close)(struct gpc_store *s);
+	/* length < 0 = to the end; a range beyond the end delivers less. */
+	int (*get)(struct gpc_store *s, const char *key, int64_t offset,
+		int64_t length, gpc_sink_fn *sink, void *arg,
+		struct gpc_object *ret_o, struct gpc_error *err);
+	int (*put)(struct gpc_store *s, const char *key,
+		const struct gpc_body *body, unsigned flags,
+		struct gpc_error *err);
+	int (*head)(struct gpc_store *s, const char *key,
+		struct gpc_object *ret_o, struct gpc_error *err);
+	/* Every key that starts with prefix and is greater than after (if any). */
+	int (*list)(struct gpc_store *s, const char *prefix, const char *after,
+		gpc_list_fn *fn, void *arg, struct gpc_error *err);
+	int (*del)(struct gpc_store *s, const char *key, struct gpc_error *err);
+	/* Optional (GPC_STORE_APPEND): writes at offset, which must be the
+	 * object's size (creates it at 0); sync makes all of it durable. */
+	int (*append)(struct gpc_store *s, const char *key, uint64_t offset,
+		const void *data, size_t n, bool sync, struct gpc_error *err);
+	/* Optional: returns when something below the folder `prefix` (ends in
+	 * "/") may have changed, at the latest after timeout_ms. A hint only. */
+	void (*wait)(struct gpc_store *s, const char *prefix, int timeout_ms);
+};
+
+struct gpc_store {
+	const struct gpc_store_ops *ops;
+	void *state;
+	char *url;
+	unsigned caps;
+	char id[40];                    /* of store.json; "" until it is known */
+	const struct gpc_log *log;      /* borrowed; may be NULL */
+};
+
+/* Opens scheme://..., a bare path means file://. Unknown schemes are errors
+ * that list the known ones. Does not read store.json: see
+ * gpc_store_identify. */
+int gpc_store_open(const char *url, unsigned flags, const struct gpc_log *log,
+	struct gpc_store **ret_s, struct gpc_error *err) gpc_must_check;
+void gpc_store_free(struct gpc_store *s);
+GPC_CLEANUP_POINTER(gpc_store);
+/* Opens a store given its ops: for tests and decorators. */
+int gpc_store_open_ops(const struct gpc_store_ops *ops, const char *where,
+	unsigned flags, const struct gpc_log *log, struct gpc_store **ret_s,
+	struct gpc_error *err) gpc_must_check;
+
+/* Reads store.json into s->id; with GPC_STORE_CREATE makes it if-absent first,
+ * after finding out by races whether the store keeps if-absent. A newer format
+ * is an error that says so. */
+int gpc_store_identify(struct gpc_store *s, unsigned flags,
+	struct gpc_error *err) gpc_must_check;
+
+int gpc_store_get(struct gpc_store *s, const char *key, size_t max_bytes,
+	struct gpc_buf *b, struct gpc_error *err) gpc_must_check;
+int gpc_store_get_range(struct gpc_store *s, const char *key, int64_t offset,
+	int64_t length, gpc_sink_fn *sink, void *arg, struct gpc_object *ret_o,
+	struct gpc_error *err) gpc_must_check;
+int gpc_store_put(struct gpc_store *s, const char *key, const void *data,
+	size_t n, unsigned flags, struct gpc_error *err) gpc_must_check;
+int gpc_store_put_body(struct gpc_store *s, const char *key,
+	const struct gpc_body *body, unsigned flags,
+	struct gpc_error *err) gpc_must_check;
+int gpc_store_head(struct gpc_store *s, const char *key,
+	struct gpc_object *ret_o, struct gpc_error *err) gpc_must_check;
+int gpc_store_list(struct gpc_store *s, const char *prefix, const char *after,
+	gpc_list_fn *fn, void *arg, struct gpc_error *err) gpc_must_check;
+int gpc_store_del(struct gpc_store *s, const char *key,
+	struct gpc_error *err) gpc_must_check;
+int gpc_store_append(struct gpc_store *s, const char *key, uint64_t offset,
+	const void *data, size_t n, bool sync,
+	struct gpc_error *err) gpc_must_check;
+/* Sleeps where a store has no wait of its own. */
+void gpc_store_wait(struct gpc_store *s, const char *prefix, int timeout_ms);
+bool gpc_store_key_ok(const char *key);
