@@ -1,0 +1,152 @@
+# shellcheck shell=sh
+# What every end-to-end script shares: a scratch home of its own, assertions that
+# print TAP, waiting that ends, and an end that leaves no process behind.
+#   . "$(dirname "$0")/lib.sh"; …; finish
+# Set from outside: GPUCLOUD_BIN (the program), GPUCLOUD_TEST_SANITIZED=1 (be
+# patient), GPUCLOUD_TEST_LONG=1 (do the slow parts).
+set -u
+
+ROOT=$(cd "$(dirname "$0")/../.." && pwd)
+GPUCLOUD_BIN=$(realpath "${GPUCLOUD_BIN:-$ROOT/build/cmd/gpucloud}")
+SLOW=${GPUCLOUD_TEST_SANITIZED:+4}
+SLOW=${SLOW:-1} # factor for every time limit
+TESTS=0
+TAB=$(printf '\t')
+export TAB
+
+unset CI GPUCLOUD_STORE NO_COLOR
+T=$(mktemp -d "${TMPDIR:-/tmp}/gpucloud-e2e.XXXXXX")
+chmod 755 "$T"
+export HOME="$T/home" XDG_CONFIG_HOME="$T/config" XDG_DATA_HOME="$T/data" \
+	XDG_CACHE_HOME="$T/cache" XDG_STATE_HOME="$T/state" TMPDIR="$T/tmp" LC_ALL=C
+export ASAN_OPTIONS="log_path=$T/sanitizer:detect_leaks=1:abort_on_error=0" \
+	UBSAN_OPTIONS="log_path=$T/sanitizer:print_stacktrace=1:halt_on_error=1"
+mkdir -p "$HOME" "$XDG_CONFIG_HOME" "$XDG_DATA_HOME" "$XDG_CACHE_HOME" \
+	"$XDG_STATE_HOME" "$TMPDIR" "$T/work"
+STORE=$XDG_DATA_HOME/gpucloud/store
+cd "$T/work" || exit 1
+
+gpc() { "$GPUCLOUD_BIN" "$@"; }
+note() { printf '%s\n' "$*" | sed 's/^/# /'; }
+now_ms() { date +%s%3N; }
+
+# ok STATUS NAME: the check that all others end in.
+ok() {
+	TESTS=$((TESTS + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $TESTS - $2"
+	else
+		echo "not ok $TESTS - $2"
+		return 1
+	fi
+}
+
+# check NAME COMMAND…: the command succeeds.
+check() {
+	check_name=$1
+	shift
+	"$@"
+	ok $? "$check_name"
+}
+
+is() { # GOT WANT NAME
+	if [ "$1" = "$2" ]; then ok 0 "$3"; else
+		ok 1 "$3"
+		note "got:  $1"
+		note "want: $2"
+	fi
+}
+
+like() { # TEXT REGEX NAME
+	if printf '%s\n' "$1" | grep -Eq -- "$2"; then ok 0 "$3"; else
+		ok 1 "$3"
+		note "no match for: $2"
+		note "$(printf '%s\n' "$1" | head -n 15)"
+	fi
+}
+
+unlike() { # TEXT REGEX NAME
+	if ! printf '%s\n' "$1" | grep -Eq -- "$2"; then ok 0 "$3"; else
+		ok 1 "$3"
+		note "should not match: $2"
+		note "$(printf '%s\n' "$1" | grep -E -- "$2" | head -n 5)"
+	fi
+}
+
+skip() { # NAME WHY
+	TESTS=$((TESTS + 1))
+	echo "ok $TESTS - $1 # SKIP $2"
+}
+
+skip_all() {
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+
+# run COMMAND…: leaves stdout, stderr and status in $out, $err, $rc.
+run() {
+	timeout -k 5 $((60 * SLOW)) "$@" >"$T/out" 2>"$T/err" </dev/null
+	rc=$?
+	out=$(tr -d '\0' <"$T/out")
+	err=$(tr -d '\0' <"$T/err")
+}
+
+# wait_until SECONDS COMMAND…: tries ten times a second.
+wait_until() {
+	wait_end=$(($(now_ms) + $1 * SLOW * 1000))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "$(now_ms)" -lt "$wait_end" ] || return 1
+		sleep 0.1
+	done
+}
+
+# Ids of processes that carry a text in their environment; ours is the scratch.
+pids_with() {
+	env -i "PATH=$PATH" grep -lazF -- "$1" /proc/[0-9]*/environ 2>/dev/null |
+		sed 's|^/proc/||; s|/.*||'
+}
+job_pids() { pids_with "GPUCLOUD_JOB_ID=$1"; }
+none_left() { [ -z "$(pids_with "$T/")" ]; }
+alive() { [ -e "/proc/$1" ] && ! grep -q '^State:.Z' "/proc/$1/status"; }
+
+# kill_pids SIGNAL PID…: some may be gone already.
+kill_pids() {
+	kill_signal=$1
+	shift
+	for pid in "$@"; do kill "-$kill_signal" "$pid" 2>/dev/null; done
+	return 0
+}
+
+state_of() { gpc status "$1" -o json | jq -r '.. | .state? // empty' | head -n 1; }
+reason_of() { gpc status "$1" -o json | jq -r '.. | .reason? // empty' | head -n 1; }
+in_state() { [ "$(state_of "$1")" = "$2" ]; }
+has_checkpoint() { [ -n "$(gpc checkpoint list "$1" -o name)" ]; }
+
+# Ends a script: nothing may run any more, no sanitizer may have spoken.
+finish() {
+	wait_until 20 none_left
+	ok $? "nothing is left running" ||
+		note "$(for p in $(pids_with "$T/"); do
+			tr '\0' ' ' <"/proc/$p/cmdline"
+			echo
+		done)"
+	cat "$T"/sanitizer.* >"$T/findings" 2>/dev/null
+	[ -s "$T/findings" ] && note "$(head -n 60 "$T/findings")"
+	if [ "$SLOW" -gt 1 ]; then
+		[ ! -s "$T/findings" ]
+		ok $? "the sanitizers found nothing"
+	fi
+	echo "1..$TESTS"
+}
+
+cleanup() {
+	# shellcheck disable=SC2046  # a list of ids
+	kill_pids KILL $(pids_with "$T/")
+	cd / || exit 1
+	[ -n "${GPUCLOUD_TEST_KEEP:-}" ] || rm -rf "$T"
+}
+trap cleanup EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
