@@ -1,0 +1,31 @@
+/* What submitting a spec would do: which offer, until when, for how much. */
+#pragma once
+#include <stdint.h>
+
+#include "core/session.h"
+#include "model/offer.h"
+#include "model/spec.h"
+
+enum gpc_end_by { GPC_END_NEVER, GPC_END_TIME, GPC_END_LIFETIME, GPC_END_COST };
+struct gpc_plan {
+	struct gpc_offers offers;     /* all that were asked, fitting ones first */
+	size_t n_fitting;             /* 0 never comes with success */
+	int num_nodes;
+	struct gpc_money hourly;      /* of all nodes of offers.v[0] */
+	int64_t life_ms;              /* lifetime of a node; 0 = none */
+	enum gpc_end_by end_by;       /* what bounds it */
+	struct gpc_money at_most;     /* worst case; "" = no bound */
+	bool free;                    /* costs nothing by the hour */
+};
+void gpc_plan_clear(struct gpc_plan *p);
+GPC_CLEANUP_VALUE(gpc_plan);
+/* Offers of the spec's candidates (any_of: cheapest first; ordered: in order).
+ * GPC_ECAPACITY when nothing fits, with each provider's why_not in the message
+ * and a hint; GPC_EOVERCAP when only max_hourly_cost or limits.cost is in the
+ * way. spent: what the job has cost so far. */
+int gpc_plan_make(struct gpc_session *s, const struct gpc_spec *spec,
+	struct gpc_money spent, int64_t ran_ms, struct gpc_plan *ret_p,
+	struct gpc_error *err) gpc_must_check;
+/* The ask of one candidate. */
+void gpc_plan_ask(const struct gpc_spec *spec, const struct gpc_resources *r,
+	struct gpc_ask *ret_ask);

@@ -1,0 +1,18 @@
+/* What clients ask of a job, as events: each decides anew when somebody else
+ * wrote first. GPC_ECONFLICT (with the reason) when the job's state forbids it. */
+#pragma once
+#include "core/session.h"
+
+/* Ended already: *ret_ended = true and success. */
+int gpc_request_cancel(struct gpc_session *s, const char *job, bool now,
+	bool *ret_ended, struct gpc_error *err) gpc_must_check;
+/* *ret_event: number of the event, to wait for its checkpoint. */
+int gpc_request_save(struct gpc_session *s, const char *job, const char *label,
+	int64_t *ret_event, struct gpc_error *err) gpc_must_check;
+/* name: "TERM", "SIGUSR1", "interrupt"; rank < 0 = all. */
+int gpc_request_signal(struct gpc_session *s, const char *job, const char *name,
+	int rank, struct gpc_error *err) gpc_must_check;
+/* Puts secrets again if the job has any (values: name -> value, may be NULL). */
+int gpc_request_resume(struct gpc_session *s, const char *job,
+	const char *checkpoint, const struct gpc_pairs *secrets,
+	struct gpc_error *err) gpc_must_check;

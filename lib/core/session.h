@@ -1,0 +1,50 @@
+/* Where a command works: log, cancel, configuration, place, store. Nothing
+ * else joins it. */
+#pragma once
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/cancel.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/money.h"
+#include "model/job.h"
+#include "provider/provider.h"
+#include "store/store.h"
+
+/* Who and where this process is. */
+struct gpc_place {
+	struct gpc_owner owner;
+	char boot[64];
+	char *state_dir, *cache_dir;  /* $XDG_..._HOME/gpucloud */
+	char *self_path;              /* this binary */
+};
+struct gpc_session_options {          /* all borrowed */
+	const struct gpc_log *log;
+	const struct gpc_cancel *cancel;
+	const char *store_url;
+	const char *owner;            /* config owner; NULL = user@host */
+	const char *self_path;
+	bool create_store;            /* make the store when it is not there */
+	struct gpc_money local_price; /* local.price_per_hour */
+	bool local_user_home;
+};
+struct gpc_session {
+	const struct gpc_log *log;
+	const struct gpc_cancel *cancel;
+	struct gpc_session_options options;
+	struct gpc_place place;
+	struct gpc_store *store;      /* opened and identified */
+};
+/* GPC_ENOTFOUND when there is no store yet and create_store is false. */
+int gpc_session_open(const struct gpc_session_options *options,
+	struct gpc_session **ret_s, struct gpc_error *err) gpc_must_check;
+void gpc_session_free(struct gpc_session *s);
+GPC_CLEANUP_POINTER(gpc_session);
+/* "client user@host" / "supervisor user@host pid"; owned. */
+char *gpc_session_by(const struct gpc_session *s, const char *role);
+/* A provider by name, for this session. ctx is filled and must outlive it. */
+int gpc_session_provider(struct gpc_session *s, const char *name,
+	struct gpc_provider_context *ctx, struct gpc_provider **ret_p,
+	struct gpc_error *err) gpc_must_check;

@@ -1,0 +1,27 @@
+/* Submitting: snapshot, records, hand-over. After a crash anywhere nothing is
+ * half-made that a reader would take for a job: job.json is the commit. */
+#pragma once
+#include "core/session.h"
+#include "model/spec.h"
+#include "snapshot/snapshot.h"
+
+struct gpc_submit_options {
+	const char *once_key;         /* NULL = every submit makes a job */
+	void (*progress)(void *arg, uint64_t done, uint64_t total);
+	void *progress_arg;
+};
+struct gpc_submit_result {
+	char job[GPC_JOB_ID_SIZE];
+	bool existed;                 /* --once: this job was there before */
+	uint64_t files, bytes, sent_bytes;
+};
+/* Scans spec->workdir (GPC_ENOTFOUND, GPC_EIO with the file named); an empty
+ * tree when there is none. with_git: keep .git. */
+int gpc_submit_scan(struct gpc_session *s, const struct gpc_spec *spec,
+	bool with_git, bool skip_unreadable, struct gpc_tree *ret_tree,
+	struct gpc_error *err) gpc_must_check;
+/* spec: resolved and supported. Makes the job and returns; it does not start a
+ * supervisor (gpc_supervisor_ensure does). */
+int gpc_submit(struct gpc_session *s, const struct gpc_spec *spec,
+	const struct gpc_tree *tree, const struct gpc_submit_options *options,
+	struct gpc_submit_result *ret_r, struct gpc_error *err) gpc_must_check;

@@ -1,0 +1,36 @@
+/* Moving jobs forward. One process per user, host and store does it (a lock
+ * file decides); attached clients only make sure that it runs and look on. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/session.h"
+#include "model/spec.h"
+#include "record/journal.h"
+#include "record/state.h"
+
+/* --- one job (step.c) ---------------------------------------------------- */
+struct gpc_supervision;
+int gpc_supervision_new(struct gpc_session *s, const char *job,
+	struct gpc_supervision **ret_sv, struct gpc_error *err) gpc_must_check;
+void gpc_supervision_free(struct gpc_supervision *sv);
+GPC_CLEANUP_POINTER(gpc_supervision);
+/* Does what can be done now without waiting. *ret_done: ended and every node
+ * released. *ret_wake_ms: when to come again at the latest. */
+int gpc_supervision_step(struct gpc_supervision *sv, bool *ret_done,
+	int64_t *ret_wake_ms, struct gpc_error *err) gpc_must_check;
+const struct gpc_job_state *gpc_supervision_state(
+	const struct gpc_supervision *sv);
+
+/* --- all my jobs (supervise.c) -------------------------------------------- */
+/* Runs until the last unfinished job of this owner is done, or cancel. once:
+ * one round. GPC_ECONFLICT when another process supervises here already. */
+int gpc_supervise_run(struct gpc_session *s, bool once,
+	struct gpc_error *err) gpc_must_check;
+/* Starts the background supervisor unless one runs: a process of its own
+ * session, talking to state_dir/supervise-<store>.log. */
+int gpc_supervisor_ensure(struct gpc_session *s, struct gpc_error *err)
+	gpc_must_check;
+/* Who supervises this job, for people: "process 1234 on HOST" or "nobody: ...".
+ * Owned. */
+char *gpc_supervisor_describe(struct gpc_session *s, const char *job);
