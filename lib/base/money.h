@@ -15,7 +15,7 @@ struct gpc_money {
  * six decimals. */
 int gpc_money_parse(const char *s, const char *fallback, const char *what,
 	struct gpc_money *ret_m, struct gpc_error *err) gpc_must_check;
-/* "$1.23", "0.0004 USD" or "80.00 CNY": two decimals, more only below a cent */
+/* "$1.23", "$0.0004" or "80.00 CNY": two decimals, more only below a cent */
 char *gpc_money_format(struct gpc_money m, char out[GPC_MONEY_SIZE]);
 /* Exact decimal text for records and JSON: "1.234567". */
 char *gpc_money_decimal(struct gpc_money m, char out[GPC_MONEY_SIZE]);

@@ -1,0 +1,227 @@
+/* Reading and writing whole things. Interrupted calls are repeated, short
+ * writes are continued, every error names its file, and a file that is
+ * written appears complete or not at all.
+ */
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "base/rand.h"
+
+void gpc_close(int *fd)
+{
+	/* After EINTR the descriptor is gone on Linux, and trying again could
+	 * close another thread's. */
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* The error of an operation on a file; a full disk gets its folder named. */
+static int fail_file(struct gpc_error *err, int sys, const char *verb,
+	const char *name)
+{
+	int r = gpc_fail_sys(err, sys, "cannot %s %s", verb, name);
+
+	if (sys == ENOSPC) {
+		gpc_autostr *dir = gpc_path_dir(name);
+
+		gpc_hint(err, "free space on the disk that holds %s, then repeat",
+			dir);
+	}
+	return r;
+}
+
+int gpc_open(const char *path, int flags, unsigned mode, int *ret_fd,
+	struct gpc_error *err)
+{
+	int fd;
+
+	do
+		fd = open(path, flags | O_CLOEXEC, (mode_t)mode);
+	while (fd < 0 && errno == EINTR);
+	if (fd < 0)
+		return fail_file(err, errno,
+			flags & O_CREAT ? "create" : "open", path);
+	*ret_fd = fd;
+	return 0;
+}
+
+int gpc_write_all(int fd, const void *data, size_t n, const char *name,
+	struct gpc_error *err)
+{
+	const char *p = data;
+
+	while (n > 0) {
+		ssize_t k = write(fd, p, n);
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k < 0)
+			return fail_file(err, errno, "write to", name);
+		p += k;
+		n -= (size_t)k;
+	}
+	return 0;
+}
+
+int gpc_pwrite_all(int fd, const void *data, size_t n, int64_t offset,
+	const char *name, struct gpc_error *err)
+{
+	const char *p = data;
+
+	while (n > 0) {
+		ssize_t k = pwrite(fd, p, n, (off_t)offset);
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k < 0)
+			return fail_file(err, errno, "write to", name);
+		p += k;
+		offset += k;
+		n -= (size_t)k;
+	}
+	return 0;
+}
+
+int gpc_read_full(int fd, void *data, size_t n, const char *name,
+	size_t *ret_n, struct gpc_error *err)
+{
+	char *p = data;
+	size_t got = 0;
+
+	while (got < n) {
+		ssize_t k = read(fd, p + got, n - got);
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k < 0)
+			return fail_file(err, errno, "read", name);
+		if (k == 0)
+			break;
+		got += (size_t)k;
+	}
+	*ret_n = got;
+	return 0;
+}
+
+int gpc_read_fd(int fd, size_t max, const char *name, struct gpc_buf *b,
+	struct gpc_error *err)
+{
+	size_t total = 0, step = 4096;
+	struct stat st;
+
+	/* One byte more than the file shows its end in the same call. */
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+		step = (uint64_t)st.st_size < max ? (size_t)st.st_size + 1 :
+			max;
+	for (;;) {
+		size_t ask = step < max - total ? step : max - total;
+		char extra;
+		char *to = ask ? gpc_buf_reserve(b, ask) : &extra;
+		size_t got;
+		int r;
+
+		if (!to)
+			return gpc_wrap(err, gpc_buf_check(b, err), "%s", name);
+		r = gpc_read_full(fd, to, ask ? ask : 1, name, &got, err);
+		if (r < 0)
+			return r;
+		if (ask == 0 && got > 0)
+			return gpc_fail(err, GPC_EPROTO,
+				"%s is larger than %zu bytes, the most allowed here",
+				name, max);
+		b->len += ask ? got : 0;
+		total += ask ? got : 0;
+		if (got < (ask ? ask : 1))
+			break;
+		step = step < 65536 ? 65536 : step;
+	}
+	gpc_buf_str(b);
+	return 0;
+}
+
+int gpc_read_file(const char *path, size_t max, struct gpc_buf *b,
+	struct gpc_error *err)
+{
+	gpc_autofd fd = -1;
+	int r = gpc_open(path, O_RDONLY, 0, &fd, err);
+
+	return r < 0 ? r : gpc_read_fd(fd, max, path, b, err);
+}
+
+/* Flushes and closes; some file systems report a full disk only here. */
+static int settle(int *fd, const char *path, struct gpc_error *err)
+{
+	int own = *fd;
+
+	/* Pipes and some virtual file systems have nothing to flush. */
+	while (fsync(own) < 0)
+		if (errno != EINTR) {
+			if (errno == EINVAL || errno == ENOTSUP)
+				break;
+			return fail_file(err, errno, "flush", path);
+		}
+	*fd = -1;
+	if (close(own) < 0 && errno != EINTR)
+		return fail_file(err, errno, "close", path);
+	return 0;
+}
+
+static int write_temp(const char *temp, const char *path, const void *data,
+	size_t n, unsigned mode, struct gpc_error *err)
+{
+	gpc_autofd fd = -1;
+	int r;
+
+	do
+		fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+			(mode_t)mode);
+	while (fd < 0 && errno == EINTR);
+	if (fd < 0)
+		return fail_file(err, errno, "create", path);
+	r = gpc_write_all(fd, data, n, path, err);
+	return r < 0 ? r : settle(&fd, path, err);
+}
+
+int gpc_write_file(const char *path, const void *data, size_t n, unsigned mode,
+	struct gpc_error *err)
+{
+	gpc_autostr *dir = gpc_path_dir(path);
+	gpc_autostr *temp = NULL;
+	char word[17];
+	int r;
+
+	temp = gpc_format("%s/.tmp-%s", dir, gpc_rand_base32(word, 16));
+	r = write_temp(temp, path, data, n, mode, err);
+	if (r == 0 && rename(temp, path) < 0)
+		r = fail_file(err, errno, "replace", path);
+	if (r < 0) {
+		unlink(temp);
+		return r;
+	}
+	return gpc_fsync_dir(dir, err);
+}
+
+int gpc_fsync_dir(const char *path, struct gpc_error *err)
+{
+	gpc_autofd fd = -1;
+	int r = gpc_open(path, O_RDONLY | O_DIRECTORY, 0, &fd, err);
+
+	return r < 0 ? r : settle(&fd, path, err);
+}
+
+int gpc_set_nonblock(int fd, struct gpc_error *err)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		return gpc_fail_sys(err, errno,
+			"cannot make descriptor %d non-blocking", fd);
+	return 0;
+}

@@ -1,0 +1,14 @@
+/* Pipes that no process started meanwhile by another thread can inherit. */
+#define _GNU_SOURCE
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+int gpc_pipe(int ret_fds[2], struct gpc_error *err)
+{
+	if (pipe2(ret_fds, O_CLOEXEC) < 0)
+		return gpc_fail_sys(err, errno, "cannot make a pipe");
+	return 0;
+}

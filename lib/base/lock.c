@@ -1,0 +1,47 @@
+/* File locks by flock(2). POSIX record locks vanish when any descriptor of the
+ * file is closed anywhere in the process; flock's belong to the open file, end
+ * with its last descriptor, and so survive a fork: a child that keeps the
+ * descriptor keeps the lock. It is opened O_CLOEXEC, so exec ends that.
+ */
+#define _DEFAULT_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+
+/* Whether path still names the file that fd holds. */
+static bool is_same_file(int fd, const char *path)
+{
+	struct stat held, named;
+
+	return fstat(fd, &held) == 0 && stat(path, &named) == 0 &&
+		held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+}
+
+int gpc_lock_file(const char *path, bool wait, int *ret_fd,
+	struct gpc_error *err)
+{
+	for (;;) {
+		gpc_autofd fd = -1;
+		int r = gpc_open(path, O_RDWR | O_CREAT, 0600, &fd, err);
+
+		if (r < 0)
+			return r;
+		do
+			r = flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB));
+		while (r < 0 && errno == EINTR);
+		if (r < 0 && errno == EWOULDBLOCK)
+			return gpc_fail(err, GPC_ECONFLICT,
+				"%s is locked by another process", path);
+		if (r < 0)
+			return gpc_fail_sys(err, errno, "cannot lock %s", path);
+		/* A lock on a file that was deleted meanwhile excludes nobody. */
+		if (!is_same_file(fd, path))
+			continue;
+		*ret_fd = fd;
+		fd = -1;
+		return 0;
+	}
+}

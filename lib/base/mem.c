@@ -1,0 +1,103 @@
+/* Allocation that never returns NULL. Memory that is gone ends the process at
+ * once with one line on stderr: the next attempt goes on from the journal,
+ * which is safer than half of each module's untested recovery. Sizes cannot
+ * wrap around here; what the outside world sizes is capped before.
+ */
+#include "base/mem.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static _Noreturn void out_of_memory(void)
+{
+	static const char text[] = "gpucloud: out of memory\n";
+
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+		abort();
+	abort();
+}
+
+static size_t product(size_t n, size_t size)
+{
+	if (size != 0 && n > PTRDIFF_MAX / size)
+		out_of_memory();
+	return n * size;
+}
+
+void *gpc_alloc(size_t size)
+{
+	return gpc_array(1, size);
+}
+
+void *gpc_array(size_t n, size_t size)
+{
+	size_t bytes = product(n, size);
+	void *p = calloc(1, bytes ? bytes : 1);
+
+	if (!p)
+		out_of_memory();
+	return p;
+}
+
+void *gpc_grow(void *p, size_t n, size_t size)
+{
+	size_t bytes = product(n, size);
+	void *q = realloc(p, bytes ? bytes : 1);
+
+	if (!q)
+		out_of_memory();
+	return q;
+}
+
+char *gpc_strdup(const char *s)
+{
+	return s ? gpc_strndup(s, strlen(s)) : NULL;
+}
+
+char *gpc_strndup(const char *s, size_t n)
+{
+	size_t len = strnlen(s, n);
+	char *copy = gpc_grow(NULL, len + 1, 1);
+
+	memcpy(copy, s, len);
+	copy[len] = '\0';
+	return copy;
+}
+
+char *gpc_format(const char *fmt, ...)
+{
+	va_list ap;
+	char *s;
+
+	va_start(ap, fmt);
+	s = gpc_vformat(fmt, ap);
+	va_end(ap);
+	return s;
+}
+
+char *gpc_vformat(const char *fmt, va_list ap)
+{
+	va_list again;
+	char *s;
+	int n;
+
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	if (n < 0)
+		out_of_memory();
+	s = gpc_grow(NULL, (size_t)n + 1, 1);
+	vsnprintf(s, (size_t)n + 1, fmt, ap);
+	return s;
+}
+
+void gpc_set_str(char **slot, const char *s)
+{
+	char *old = *slot;
+
+	/* s may be a part of the old text. */
+	*slot = gpc_strdup(s);
+	free(old);
+}
