@@ -1,4 +1,4 @@
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2034,SC2016
 # What every end-to-end script shares: a scratch home of its own, assertions that
 # print TAP, waiting that ends, and an end that leaves no process behind.
 #   . "$(dirname "$0")/lib.sh"; …; finish
@@ -102,9 +102,10 @@ wait_until() {
 }
 
 # Ids of processes that carry a text in their environment; ours is the scratch.
+# The search itself runs without our environment, so as not to find itself.
 pids_with() {
-	env -i "PATH=$PATH" grep -lazF -- "$1" /proc/[0-9]*/environ 2>/dev/null |
-		sed 's|^/proc/||; s|/.*||'
+	env -i -C / "PATH=$PATH" sh -c 'grep -lazF -- "$1" /proc/[0-9]*/environ |
+		sed "s|^/proc/||; s|/.*||"' sh "$1" 2>/dev/null
 }
 job_pids() { pids_with "GPUCLOUD_JOB_ID=$1"; }
 none_left() { [ -z "$(pids_with "$T/")" ]; }
@@ -128,7 +129,7 @@ finish() {
 	wait_until 20 none_left
 	ok $? "nothing is left running" ||
 		note "$(for p in $(pids_with "$T/"); do
-			tr '\0' ' ' <"/proc/$p/cmdline"
+			tr "\0" " " 2>/dev/null <"/proc/$p/cmdline"
 			echo
 		done)"
 	cat "$T"/sanitizer.* >"$T/findings" 2>/dev/null
