@@ -89,6 +89,11 @@ bool gpc_cmd_given(const struct gpc_cmd *c, const char *option);
 /* Every command, in the order of cmd/meson.build; NULL at the end. */
 extern const struct gpc_command *const gpc_commands[];
 const struct gpc_command *gpc_command_find(const char *name);  /* or NULL */
+/* Fails with the nearest command as a hint. */
+int gpc_command_unknown(const char *name, struct gpc_error *err);
+/* Runs gpucloud-NAME of $PATH in place of this process, if there is one;
+ * argv[0] is NAME. Returns only when there is none or it cannot be run. */
+int gpc_command_external(char *const *argv, struct gpc_error *err);
 extern const struct gpc_opt gpc_opts_global[];   /* of struct gpc_globals */
 extern const struct gpc_opt gpc_opts_store[];
 extern const struct gpc_opt gpc_opts_output[];

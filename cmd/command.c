@@ -1,0 +1,101 @@
+/* Which subcommands there are: the list in cmd/meson.build, and programs named
+ * gpucloud-NAME on PATH for what it does not know.
+ */
+#include "cmd/command.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "cmd/signal.h"
+
+#define GPC_COMMAND(name) extern const struct gpc_command gpc_command_##name;
+#include "commands.inc"
+#undef GPC_COMMAND
+
+const struct gpc_command *const gpc_commands[] = {
+#define GPC_COMMAND(name) &gpc_command_##name,
+#include "commands.inc"
+#undef GPC_COMMAND
+	NULL,
+};
+
+const struct gpc_command *gpc_command_find(const char *name)
+{
+	for (size_t i = 0; gpc_commands[i]; i++) {
+		if (gpc_eq(gpc_commands[i]->name, name))
+			return gpc_commands[i];
+	}
+	return NULL;
+}
+
+bool gpc_cmd_given(const struct gpc_cmd *c, const char *option)
+{
+	return gpc_opt_given(&c->args, option);
+}
+
+int gpc_command_unknown(const char *name, struct gpc_error *err)
+{
+	gpc_auto(gpc_strv) struct gpc_strv names = {0};
+	int r = gpc_fail(err, GPC_EUSAGE, "there is no command \"%s\"", name);
+
+	for (size_t i = 0; gpc_commands[i]; i++) {
+		if (gpc_commands[i]->group != GPC_GROUP_HIDDEN)
+			gpc_strv_add(&names, gpc_commands[i]->name);
+	}
+	const char *near = gpc_nearest(name, (const char *const *)names.v,
+		names.n);
+	if (near)
+		gpc_hint(err, "did you mean %s?", near);
+	else
+		gpc_hint(err, "`gpucloud help` lists the commands");
+	return r;
+}
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+		access(path, X_OK) == 0;
+}
+
+/* The first gpucloud-NAME of PATH. An empty part means the current folder to a
+ * shell; it is skipped here, since nobody asks for that on purpose. */
+static char *find_program(const char *name)
+{
+	gpc_autostr *file = gpc_format("gpucloud-%s", name);
+	struct gpc_str rest = gpc_str_of(getenv("PATH")), part;
+
+	if (strchr(name, '/'))
+		return NULL;
+	while (gpc_str_split(&rest, ':', &part)) {
+		gpc_autostr *folder = gpc_strndup(part.ptr, part.len);
+		gpc_autostr *path = gpc_path_join(folder, file);
+
+		if (part.len && is_program(path))
+			return gpc_steal(&path);
+	}
+	return NULL;
+}
+
+int gpc_command_external(char *const *argv, struct gpc_error *err)
+{
+	gpc_autostr *path = find_program(argv[0]);
+	size_t n = 0;
+
+	if (!path)
+		return gpc_command_unknown(argv[0], err);
+	while (argv[n])
+		n++;
+	char **copy = gpc_array(n + 1, sizeof(*copy));
+	memcpy(copy, argv, n * sizeof(*copy));
+	copy[0] = path;
+	gpc_signals_restore();
+	execv(path, copy);
+	int sys = errno;
+	free(copy);
+	return gpc_fail_sys(err, sys, "cannot run %s", path);
+}

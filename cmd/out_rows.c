@@ -1,0 +1,328 @@
+/* The five renderings of rows. Tables are measured first, so that columns line
+ * up by what a terminal shows; on a terminal that is too narrow the columns
+ * that allow it are cut, and nothing is cut anywhere else.
+ */
+#include <string.h>
+
+#include "base/buf.h"
+#include "cmd/cell.h"
+#include "cmd/out.h"
+
+enum { GAP = 2, NARROWEST = 8 };
+
+static const void *row_at(const struct gpc_table *t, const void *rows, size_t i)
+{
+	return (const char *)rows + i * t->row_size;
+}
+
+static bool shown(const struct gpc_out *o, const struct gpc_col *col)
+{
+	if (col->flags & GPC_COL_F_DATA)
+		return false;
+	return o->format == GPC_OUT_WIDE || !(col->flags & GPC_COL_F_WIDE);
+}
+
+static size_t count_cols(const struct gpc_table *t)
+{
+	size_t n = 0;
+
+	while (t->cols[n].kind != GPC_COL_END)
+		n++;
+	return n;
+}
+
+/* --- table ------------------------------------------------------------- */
+
+/* The longest start of s that fits `width` columns, with … where it was cut. */
+static void add_cut(const char *s, size_t width, struct gpc_buf *out)
+{
+	size_t used = 0;
+
+	if (gpc_utf8_width(s) <= width) {
+		gpc_buf_adds(out, s);
+		return;
+	}
+	while (*s) {
+		size_t n = 1;
+		char one[8] = "";
+
+		while (n < 4 && ((unsigned char)s[n] & 0xc0) == 0x80)
+			n++;
+		memcpy(one, s, n);
+		size_t w = gpc_utf8_width(one);
+		if (used + w > width - 1)
+			break;
+		gpc_buf_add(out, s, n);
+		used += w;
+		s += n;
+	}
+	gpc_buf_adds(out, "…");
+}
+
+struct grid {
+	const struct gpc_col **cols;
+	size_t n_cols, n_rows;         /* row 0 is the heading */
+	char **cells;
+	size_t *widths;
+};
+
+static void grid_clear(struct grid *g)
+{
+	for (size_t i = 0; i < g->n_cols * g->n_rows; i++)
+		free(g->cells[i]);
+	free(g->cells);
+	free(g->cols);
+	free(g->widths);
+}
+
+static void grid_fill(struct grid *g, const struct gpc_out *o,
+	const struct gpc_table *t, const void *rows, size_t n)
+{
+	size_t all = count_cols(t);
+
+	g->cols = gpc_array(all, sizeof(*g->cols));
+	for (size_t i = 0; i < all; i++) {
+		if (shown(o, &t->cols[i]))
+			g->cols[g->n_cols++] = &t->cols[i];
+	}
+	g->n_rows = n + 1;
+	g->cells = gpc_array(g->n_cols * g->n_rows, sizeof(*g->cells));
+	g->widths = gpc_array(g->n_cols, sizeof(*g->widths));
+	for (size_t i = 0; i < g->n_cols * g->n_rows; i++) {
+		size_t c = i % g->n_cols, r = i / g->n_cols;
+
+		g->cells[i] = r ? gpc_cell_text(g->cols[c],
+			row_at(t, rows, r - 1)) : gpc_cell_title(g->cols[c]);
+		size_t w = gpc_utf8_width(g->cells[i]);
+		if (w > g->widths[c])
+			g->widths[c] = w;
+	}
+}
+
+/* Takes columns from the widest cuttable one until the table fits. */
+static void grid_fit(struct grid *g, size_t width)
+{
+	size_t total = g->n_cols ? (g->n_cols - 1) * GAP : 0;
+
+	for (size_t i = 0; i < g->n_cols; i++)
+		total += g->widths[i];
+	while (total > width) {
+		size_t widest = SIZE_MAX;
+
+		for (size_t i = 0; i < g->n_cols; i++) {
+			if ((g->cols[i]->flags & GPC_COL_F_CUT) &&
+				g->widths[i] > NARROWEST &&
+				(widest == SIZE_MAX ||
+				g->widths[i] > g->widths[widest]))
+				widest = i;
+		}
+		if (widest == SIZE_MAX)
+			return;
+		g->widths[widest]--;
+		total--;
+	}
+}
+
+static void grid_add_row(const struct grid *g, size_t r, struct gpc_buf *out)
+{
+	for (size_t c = 0; c < g->n_cols; c++) {
+		const char *cell = g->cells[r * g->n_cols + c];
+		size_t w = gpc_utf8_width(cell);
+		size_t pad = w < g->widths[c] ? g->widths[c] - w : 0;
+		bool right = gpc_cell_is_number(g->cols[c]);
+
+		if (c)
+			gpc_buf_addf(out, "%*s", GAP, "");
+		if (right)
+			gpc_buf_addf(out, "%*s", (int)pad, "");
+		add_cut(cell, g->widths[c], out);
+		if (!right && c + 1 < g->n_cols)
+			gpc_buf_addf(out, "%*s", (int)pad, "");
+	}
+	gpc_buf_addc(out, '\n');
+}
+
+static void add_table(const struct gpc_out *o, const struct gpc_table *t,
+	const void *rows, size_t n, struct gpc_buf *out)
+{
+	struct grid g = {0};
+
+	if (n == 0)
+		return;
+	grid_fill(&g, o, t, rows, n);
+	if (o->width > 0)
+		grid_fit(&g, (size_t)o->width);
+	if (o->color)
+		gpc_buf_adds(out, "\033[1m");
+	for (size_t r = 0; r < g.n_rows; r++) {
+		grid_add_row(&g, r, out);
+		if (r == 0 && o->color) {
+			/* before the newline, so that no line starts coloured */
+			out->len--;
+			gpc_buf_adds(out, "\033[0m\n");
+		}
+	}
+	grid_clear(&g);
+}
+
+/* --- csv, name, json --------------------------------------------------- */
+
+static void add_csv_field(const char *text, bool first, struct gpc_buf *out)
+{
+	if (!first)
+		gpc_buf_addc(out, ',');
+	if (!strpbrk(text, ",\"\r\n")) {
+		gpc_buf_adds(out, text);
+		return;
+	}
+	gpc_buf_addc(out, '"');
+	for (; *text; text++) {
+		if (*text == '"')
+			gpc_buf_addc(out, '"');
+		gpc_buf_addc(out, *text);
+	}
+	gpc_buf_addc(out, '"');
+}
+
+/* row NULL: the heading. Money takes two fields: amount and currency. */
+static void add_csv_row(const struct gpc_table *t, const void *row,
+	struct gpc_buf *out)
+{
+	for (const struct gpc_col *c = t->cols; c->kind != GPC_COL_END; c++) {
+		gpc_autostr *text = row ? gpc_cell_csv(c, row) : gpc_cell_key(c);
+
+		add_csv_field(text, c == t->cols, out);
+		if (c->kind != GPC_COL_MONEY)
+			continue;
+		const struct gpc_money *m = row ? (const void *)
+			((const char *)row + c->offset) : NULL;
+		gpc_autostr *key = gpc_format("%s_currency", c->name);
+		add_csv_field(m ? m->currency : key, false, out);
+	}
+	gpc_buf_adds(out, "\r\n");
+}
+
+static void add_csv(const struct gpc_table *t, const void *rows, size_t n,
+	struct gpc_buf *out)
+{
+	add_csv_row(t, NULL, out);
+	for (size_t i = 0; i < n; i++)
+		add_csv_row(t, row_at(t, rows, i), out);
+}
+
+static void add_names(const struct gpc_table *t, const void *rows, size_t n,
+	struct gpc_buf *out)
+{
+	const struct gpc_col *name = t->cols;
+
+	for (const struct gpc_col *c = t->cols; c->kind != GPC_COL_END; c++) {
+		if (c->flags & GPC_COL_F_NAME)
+			name = c;
+	}
+	for (size_t i = 0; i < n; i++) {
+		gpc_autostr *text = gpc_cell_text(name, row_at(t, rows, i));
+
+		gpc_buf_addf(out, "%s\n", text);
+	}
+}
+
+struct gpc_json *gpc_out_row_json(const struct gpc_table *t, const void *row)
+{
+	struct gpc_json *j = gpc_json_object();
+
+	for (const struct gpc_col *c = t->cols; c->kind != GPC_COL_END; c++) {
+		gpc_autostr *key = gpc_cell_key(c);
+
+		gpc_json_set(j, key, gpc_cell_json(c, row));
+	}
+	return j;
+}
+
+static int rows_json(struct gpc_out *o, const struct gpc_table *t,
+	const void *rows, size_t n, struct gpc_error *err)
+{
+	struct gpc_json *list = gpc_json_array(), *j = gpc_json_object();
+
+	for (size_t i = 0; i < n; i++)
+		gpc_json_add(list, gpc_out_row_json(t, row_at(t, rows, i)));
+	gpc_json_set(j, "rows", list);
+	return gpc_out_json(o, t->thing, j, err);
+}
+
+static int print_buf(struct gpc_out *o, const struct gpc_buf *b,
+	struct gpc_error *err)
+{
+	int r = gpc_buf_check(b, err);
+
+	return r ? r : gpc_out_write(o, b->data, b->len, err);
+}
+
+int gpc_out_rows(struct gpc_out *o, const struct gpc_table *t,
+	const void *rows, size_t n, struct gpc_error *err)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+
+	switch (o->format) {
+	case GPC_OUT_JSON:
+		return rows_json(o, t, rows, n, err);
+	case GPC_OUT_CSV:
+		add_csv(t, rows, n, &b);
+		break;
+	case GPC_OUT_NAME:
+		add_names(t, rows, n, &b);
+		break;
+	case GPC_OUT_TABLE:
+	case GPC_OUT_WIDE:
+		add_table(o, t, rows, n, &b);
+		break;
+	}
+	return print_buf(o, &b, err);
+}
+
+/* "Title:  value", the titles written as a sentence would. */
+static void add_record(const struct gpc_out *o, const struct gpc_table *t,
+	const void *row, struct gpc_buf *out)
+{
+	size_t widest = 0;
+
+	for (const struct gpc_col *c = t->cols; c->kind != GPC_COL_END; c++) {
+		size_t w = gpc_utf8_width(c->title ? c->title : c->name);
+		if (shown(o, c) && w > widest)
+			widest = w;
+	}
+	for (const struct gpc_col *c = t->cols; c->kind != GPC_COL_END; c++) {
+		if (!shown(o, c))
+			continue;
+		gpc_autostr *title = gpc_cell_title(c);
+		gpc_autostr *text = gpc_cell_text(c, row);
+		for (char *s = title + 1; *title && *s; s++) {
+			if (*s >= 'A' && *s <= 'Z')
+				*s = (char)(*s - 'A' + 'a');
+		}
+		size_t w = gpc_utf8_width(title);
+		gpc_buf_addf(out, "%s:%*s%s\n", title,
+			(int)(widest - w + GAP), "", text);
+	}
+}
+
+int gpc_out_record(struct gpc_out *o, const struct gpc_table *t,
+	const void *row, struct gpc_error *err)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+
+	switch (o->format) {
+	case GPC_OUT_JSON:
+		return gpc_out_json(o, t->thing, gpc_out_row_json(t, row), err);
+	case GPC_OUT_CSV:
+		add_csv(t, row, 1, &b);
+		break;
+	case GPC_OUT_NAME:
+		add_names(t, row, 1, &b);
+		break;
+	case GPC_OUT_TABLE:
+	case GPC_OUT_WIDE:
+		add_record(o, t, row, &b);
+		break;
+	}
+	return print_buf(o, &b, err);
+}

@@ -1,0 +1,96 @@
+/* Everything that gpucloud says to people passes here, so that one place keeps
+ * the progress line apart from it and makes bytes from outside harmless.
+ */
+#include "cmd/talk.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+
+void gpc_talk_clear_line(struct gpc_talk *t)
+{
+	if (!t->line_shown)
+		return;
+	fputs("\r\033[K", t->to);
+	fflush(t->to);
+	t->line_shown = false;
+}
+
+/* One write for the whole text: two processes on one terminal do not mix. */
+static void put_lines(struct gpc_talk *t, const char *text)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	struct gpc_str rest = gpc_str_of(text), line;
+
+	gpc_talk_clear_line(t);
+	while (gpc_str_split(&rest, '\n', &line)) {
+		gpc_autostr *safe = gpc_str_printable(line.ptr, line.len);
+
+		gpc_buf_addf(&b, "%s\n", safe);
+	}
+	fwrite(b.data, 1, b.len, t->to);
+	fflush(t->to);
+}
+
+void gpc_say(struct gpc_talk *t, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (t->quiet)
+		return;
+	va_start(ap, fmt);
+	gpc_autostr *text = gpc_vformat(fmt, ap);
+	va_end(ap);
+	put_lines(t, text);
+}
+
+/* The line is rendered and made printable already. */
+void gpc_talk_log(void *talk, enum gpc_level level, const char *line)
+{
+	struct gpc_talk *t = talk;
+
+	(void)level;
+	gpc_talk_clear_line(t);
+	gpc_autostr *text = gpc_format("%s\n", line);
+	fputs(text, t->to);
+	fflush(t->to);
+}
+
+bool gpc_can_ask(const struct gpc_talk *t)
+{
+	return t->tty && isatty(STDIN_FILENO);
+}
+
+/* Reads byte by byte: what follows the line belongs to somebody else. */
+static void read_answer(char *answer, size_t size)
+{
+	size_t n = 0;
+	char c;
+
+	while (read(STDIN_FILENO, &c, 1) == 1 && c != '\n') {
+		if (n + 1 < size)
+			answer[n++] = c;
+	}
+	answer[n] = '\0';
+}
+
+bool gpc_ask(struct gpc_talk *t, const char *fmt, ...)
+{
+	char answer[16];
+	va_list ap;
+
+	if (!gpc_can_ask(t))
+		return false;
+	va_start(ap, fmt);
+	gpc_autostr *text = gpc_vformat(fmt, ap);
+	va_end(ap);
+	gpc_autostr *safe = gpc_str_printable(text, strlen(text));
+	gpc_talk_clear_line(t);
+	fprintf(t->to, "%s [y/N] ", safe);
+	fflush(t->to);
+	read_answer(answer, sizeof(answer));
+	return gpc_eq_nocase(answer, "y") || gpc_eq_nocase(answer, "yes");
+}

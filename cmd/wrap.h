@@ -1,0 +1,11 @@
+/* Breaking prose into lines. */
+#pragma once
+#include <stddef.h>
+
+#include "base/buf.h"
+
+/* Appends text with lines of at most width columns, and a newline at the end.
+ * The cursor stands at column; later lines are indented. A \n in text starts a
+ * new line; a line of text that begins with a space is copied as it is. */
+void gpc_wrap_text(const char *text, size_t column, size_t indent,
+	size_t width, struct gpc_buf *out);
