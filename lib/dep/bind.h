@@ -36,9 +36,10 @@ struct gpc_bind {
 	size_t sub_size;
 };
 
-#define GPC_BIND(type, field, bind_kind, ...) \
-	{ .key = #field, .kind = GPC_BIND_##bind_kind, \
-	  .offset = offsetof(struct type, field), __VA_ARGS__ }
+/* GPC_BIND(gpc_node, rank, INT) or with more members: (..., INT, .flags = x). */
+#define GPC_BIND(type, field, ...) \
+	{ .key = #field, .offset = offsetof(struct type, field), \
+	  .kind = GPC_BIND_##__VA_ARGS__ }
 #define GPC_BIND_LAST { .kind = GPC_BIND_END }
 
 /* *object must be all zero; on failure it is cleared again. */
