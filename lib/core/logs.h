@@ -8,6 +8,7 @@
 
 struct gpc_log_options {
 	int attempt;                  /* 0 = all, in order */
+	int from_attempt;             /* 0 = all; else only this and later ones */
 	int rank;                     /* -1 = all */
 	int64_t tail;                 /* last N lines of each; -1 = all */
 	int64_t since_ms;             /* wall; 0 = all */

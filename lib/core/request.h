@@ -1,6 +1,7 @@
 /* What clients ask of a job, as events: each decides anew when somebody else
  * wrote first. GPC_ECONFLICT (with the reason) when the job's state forbids it. */
 #pragma once
+#include "base/map.h"
 #include "core/session.h"
 
 /* Ended already: *ret_ended = true and success. */

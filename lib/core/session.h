@@ -27,6 +27,7 @@ struct gpc_session_options {          /* all borrowed */
 	const char *owner;            /* config owner; NULL = user@host */
 	const char *self_path;
 	bool create_store;            /* make the store when it is not there */
+	bool no_store;                /* a store that is not there leaves store NULL */
 	struct gpc_money local_price; /* local.price_per_hour */
 	bool local_user_home;
 };

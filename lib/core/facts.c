@@ -1,0 +1,118 @@
+/* Facts are plain objects of the agents. They may be absent, stale or (from a
+ * hostile or broken node) nonsense: nonsense is an error that names its key. */
+#include "core/facts.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "record/checkpoint.h"
+#include "record/keys.h"
+
+#define FACT_MAX ((size_t)256 << 10)
+
+static int get_fact(struct gpc_store *s, const char *key, struct gpc_buf *b,
+	bool *ret_found, struct gpc_error *err)
+{
+	int r = gpc_store_get(s, key, FACT_MAX, b, err);
+
+	*ret_found = r == 0;
+	return r == -GPC_ENOTFOUND ? 0 : r;
+}
+
+int gpc_facts_beat(struct gpc_store *s, const char *job, int attempt, int rank,
+	struct gpc_beat *ret_b, bool *ret_found, struct gpc_error *err)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	gpc_key key;
+	int r;
+
+	gpc_key_rank(key, job, attempt, rank, "beat");
+	r = get_fact(s, key, &b, ret_found, err);
+	if (r < 0 || !*ret_found)
+		return r;
+	r = gpc_beat_parse(b.data, b.len, ret_b, err);
+	return gpc_wrap(err, r, "%s", key);
+}
+
+/* rank < 0: the attempt's verdict. */
+static int get_exit(struct gpc_store *s, const char *job, int attempt, int rank,
+	struct gpc_exit *ret_x, bool *ret_found, struct gpc_error *err)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	gpc_key key;
+	int r;
+
+	if (rank < 0)
+		gpc_key_attempt(key, job, attempt, "verdict.json");
+	else
+		gpc_key_rank(key, job, attempt, rank, "exit.json");
+	r = get_fact(s, key, &b, ret_found, err);
+	if (r < 0 || !*ret_found)
+		return r;
+	r = gpc_exit_parse(b.data, b.len, ret_x, err);
+	return gpc_wrap(err, r, "%s", key);
+}
+
+static void keep_worse(struct gpc_exit *best, bool *has, struct gpc_exit *x)
+{
+	bool fails = x->reason != GPC_REASON_COMPLETED;
+	bool best_fails = *has && best->reason != GPC_REASON_COMPLETED;
+
+	if (!*has || (fails && (!best_fails || x->at_ms < best->at_ms))) {
+		gpc_exit_clear(best);
+		*best = *x;
+		*x = (struct gpc_exit) {0};
+		*has = true;
+	}
+}
+
+int gpc_facts_outcome(struct gpc_store *s, const char *job, int attempt,
+	int num_nodes, bool partial, struct gpc_exit *ret_x, bool *ret_found,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_exit) struct gpc_exit best = {0};
+	bool has = false, all = true;
+	int r = get_exit(s, job, attempt, -1, ret_x, ret_found, err);
+
+	if (r < 0 || *ret_found)
+		return r;
+	for (int rank = 0; rank < num_nodes; rank++) {
+		gpc_auto(gpc_exit) struct gpc_exit x = {0};
+		bool found = false;
+
+		r = get_exit(s, job, attempt, rank, &x, &found, err);
+		if (r < 0)
+			return r;
+		if (!found) {
+			all = false;
+			continue;
+		}
+		x.rank = rank;
+		keep_worse(&best, &has, &x);
+	}
+	*ret_found = has && (all ||
+		(partial && best.reason != GPC_REASON_COMPLETED));
+	if (*ret_found) {
+		*ret_x = best;
+		best = (struct gpc_exit) {0};
+	}
+	return 0;
+}
+
+int gpc_facts_newest_checkpoint(struct gpc_store *s, const char *job,
+	int attempt, char **ret_id, struct gpc_error *err)
+{
+	gpc_auto(gpc_checkpoint_ids) struct gpc_checkpoint_ids ids = {0};
+	const char *newest = NULL;
+	int r = gpc_checkpoint_list(s, job, &ids, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ids.n; i++) {
+		if (ids.v[i].attempt <= attempt)
+			newest = ids.v[i].id;
+	}
+	*ret_id = gpc_strdup(newest);
+	return 0;
+}

@@ -1,0 +1,21 @@
+/* What agents wrote below their ranks, read back. */
+#pragma once
+#include <stdbool.h>
+
+#include "model/node.h"
+#include "store/store.h"
+
+/* Absent objects are no error: *ret_found says. */
+int gpc_facts_beat(struct gpc_store *s, const char *job, int attempt, int rank,
+	struct gpc_beat *ret_b, bool *ret_found, struct gpc_error *err)
+	gpc_must_check;
+/* How an attempt ended, if it has: its verdict, else every rank's exit, of
+ * which the first failing one counts. partial: a failing exit suffices though
+ * other ranks said nothing (their nodes are gone). */
+int gpc_facts_outcome(struct gpc_store *s, const char *job, int attempt,
+	int num_nodes, bool partial, struct gpc_exit *ret_x, bool *ret_found,
+	struct gpc_error *err) gpc_must_check;
+/* Id of the newest complete checkpoint of attempts up to this one; NULL when
+ * there is none. Owned. */
+int gpc_facts_newest_checkpoint(struct gpc_store *s, const char *job,
+	int attempt, char **ret_id, struct gpc_error *err) gpc_must_check;

@@ -1,0 +1,224 @@
+/* From a spec to an offer: each candidate is asked of its provider, what does
+ * not fit keeps its reason, and what fits is ordered by price. */
+#include "core/plan.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "base/str.h"
+#include "base/time.h"
+
+#define DAY_MS ((int64_t)24 * 3600 * 1000)
+#define DEFAULT_PROVIDER "local"
+
+void gpc_plan_clear(struct gpc_plan *p)
+{
+	gpc_offers_clear(&p->offers);
+	*p = (struct gpc_plan) {0};
+}
+
+void gpc_plan_ask(const struct gpc_spec *spec, const struct gpc_resources *r,
+	struct gpc_ask *ask)
+{
+	*ask = (struct gpc_ask) {
+		.cpus = r->cpus,
+		.cpus_at_least = r->cpus_at_least,
+		.memory_bytes = r->memory_bytes,
+		.memory_at_least = r->memory_at_least,
+		.disk_bytes = r->disk_bytes,
+		.instance_type = gpc_strdup(r->instance_type),
+		.spot = r->use_spot,
+		.max_hourly = r->max_hourly_cost,
+		.num_nodes = spec->num_nodes,
+	};
+	gpc_vec_each(g, &r->gpus) {
+		struct gpc_gpu_ask *a = gpc_vec_push(&ask->gpus);
+
+		a->name = gpc_strdup(g->name);
+		a->count = g->count;
+		a->memory_gb = g->memory_gb;
+		a->memory_at_least = g->memory_at_least;
+	}
+}
+
+static int ask_provider(struct gpc_session *s, const struct gpc_spec *spec,
+	const struct gpc_resources *r, struct gpc_offers *offers,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_ask) struct gpc_ask ask = {0};
+	gpc_autostr *name = gpc_resources_provider(r);
+	struct gpc_provider_context ctx;
+	gpc_autoptr(gpc_provider) *p = NULL;
+	struct gpc_offers found = {0};
+	int rc = gpc_session_provider(s, name ? name : DEFAULT_PROVIDER, &ctx,
+		&p, err);
+
+	if (rc < 0)
+		return rc;
+	gpc_plan_ask(spec, r, &ask);
+	rc = p->ops->offers(p, &ask, &found, err);
+	if (rc < 0)
+		return rc;
+	gpc_vec_each(o, &found)
+		*gpc_vec_push(offers) = *o;
+	gpc_vec_free(&found);
+	return 0;
+}
+
+static bool over_cap(const struct gpc_offer *o, struct gpc_money cap)
+{
+	return cap.currency[0] && o->price.micros > cap.micros;
+}
+
+/* Stable: fitting ones first; by price unless their order was given. */
+static void sort_offers(struct gpc_offers *offers, bool ordered,
+	size_t *ret_fitting)
+{
+	size_t fitting = 0;
+
+	for (size_t i = 0; i < offers->n; i++) {
+		struct gpc_offer o = offers->v[i];
+		size_t at = i;
+
+		if (o.why_not)
+			continue;
+		at = fitting++;
+		while (!ordered && at > 0 &&
+			offers->v[at - 1].price.micros > o.price.micros)
+			at--;
+		memmove(offers->v + at + 1, offers->v + at,
+			(i - at) * sizeof(o));
+		offers->v[at] = o;
+	}
+	*ret_fitting = fitting;
+}
+
+static int none_fits(const struct gpc_offers *offers, bool only_price,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_strv) struct gpc_strv why = {0};
+	gpc_autostr *text = NULL;
+	int r;
+
+	gpc_vec_each(o, offers) {
+		gpc_autostr *line = gpc_format("%s: %s", o->provider, o->why_not);
+
+		if (!gpc_strv_has(&why, line))
+			gpc_strv_add(&why, line);
+	}
+	text = gpc_strv_join(&why, "; ");
+	r = gpc_fail(err, only_price ? GPC_EOVERCAP : GPC_ECAPACITY,
+		"no offer fits: %s", offers->n ? text : "nothing is offered");
+	gpc_hint(err, only_price ? "raise resources.max_hourly_cost" :
+		"ask for less under resources, or for another infra; "
+		"`gpucloud offers -o wide` shows what there is");
+	return r;
+}
+
+static bool is_free(const char *provider)
+{
+	struct gpc_provider_context ctx = {0};
+	gpc_autoptr(gpc_provider) *p = NULL;
+
+	return gpc_provider_open(provider, &ctx, &p, NULL) == 0 &&
+		(p->ops->caps & GPC_PROVIDER_FREE);
+}
+
+/* The least of what the spec says, what the money buys, and (for machines that
+ * are paid by the hour) a day. */
+static void bound_life(const struct gpc_spec *spec, struct gpc_plan *p,
+	struct gpc_money spent, int64_t ran_ms)
+{
+	const struct gpc_spec_limits *l = &spec->limits;
+	bool by_hour = !is_free(p->offers.v[0].provider);
+
+	p->free = p->hourly.micros == 0;
+	if (by_hour) {
+		p->life_ms = DAY_MS;
+		p->end_by = GPC_END_LIFETIME;
+	}
+	if (l->time_ms > 0) {
+		int64_t left = l->time_ms > ran_ms ? l->time_ms - ran_ms : 0;
+		int64_t ms = left + l->setup_ms + spec->checkpoint.grace_ms +
+			60000;
+
+		if (l->setup_ms == 0)
+			ms += GPC_SPEC_SETUP_DEFAULT_MS;
+		if (p->life_ms == 0 || ms < p->life_ms) {
+			p->life_ms = ms;
+			p->end_by = GPC_END_TIME;
+		}
+	}
+	if (l->cost.currency[0] && p->hourly.micros > 0) {
+		struct gpc_money left = l->cost;
+		int64_t ms;
+
+		left.micros -= spent.micros;
+		ms = left.micros > 0 ? gpc_money_lasts(left, p->hourly) : 0;
+		if (p->life_ms == 0 || ms < p->life_ms) {
+			p->life_ms = ms;
+			p->end_by = GPC_END_COST;
+		}
+	}
+	if (p->life_ms > 0)
+		p->at_most = gpc_money_for(p->hourly, p->life_ms);
+}
+
+static int check_caps(const struct gpc_spec *spec, struct gpc_plan *p,
+	struct gpc_money spent, struct gpc_error *err)
+{
+	struct gpc_money cap = spec->limits.cost;
+
+	if (!cap.currency[0] || p->hourly.micros == 0)
+		return 0;
+	if (p->hourly.currency[0] && !gpc_eq(cap.currency, p->hourly.currency))
+		return gpc_fail(err, GPC_ECONFIG,
+			"limits.cost is in %s, but the machine is paid in %s",
+			cap.currency, p->hourly.currency);
+	if (spent.micros < cap.micros)
+		return 0;
+	return gpc_fail(err, GPC_EOVERCAP,
+		"limits.cost is used up: nothing more is bought");
+}
+
+int gpc_plan_make(struct gpc_session *s, const struct gpc_spec *spec,
+	struct gpc_money spent, int64_t ran_ms, struct gpc_plan *ret_p,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_plan) struct gpc_plan p = { .num_nodes = spec->num_nodes };
+	bool ordered = false, only_price = false;
+	size_t n = gpc_spec_candidates(spec, &ordered);
+	int r;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct gpc_resources *c = gpc_spec_candidate(spec, i);
+		size_t first = p.offers.n;
+
+		r = ask_provider(s, spec, c, &p.offers, err);
+		if (r < 0)
+			return r;
+		for (size_t k = first; k < p.offers.n; k++) {
+			struct gpc_offer *o = &p.offers.v[k];
+
+			if (o->why_not || !over_cap(o, c->max_hourly_cost))
+				continue;
+			only_price = true;
+			gpc_set_str(&o->why_not,
+				"costs more than resources.max_hourly_cost");
+		}
+	}
+	sort_offers(&p.offers, ordered, &p.n_fitting);
+	if (p.n_fitting == 0)
+		return none_fits(&p.offers, only_price, err);
+	p.hourly = p.offers.v[0].price;
+	p.hourly.micros *= spec->num_nodes;
+	r = check_caps(spec, &p, spent, err);
+	if (r < 0)
+		return r;
+	bound_life(spec, &p, spent, ran_ms);
+	*ret_p = p;
+	p = (struct gpc_plan) {0};
+	return 0;
+}

@@ -1,0 +1,222 @@
+/* Requests are decided from the newest state. When another writer was first,
+ * the decision is made again from the state that resulted. */
+#include "core/request.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "record/index.h"
+#include "record/journal.h"
+#include "record/keys.h"
+
+#define REQUEST_TRIES 100
+
+static int open_journal(struct gpc_session *s, const char *job,
+	struct gpc_journal *j, struct gpc_error *err)
+{
+	gpc_autostr *by = gpc_session_by(s, "client");
+
+	gpc_journal_init(j, s->store, job, by);
+	return gpc_journal_refresh(j, NULL, err);
+}
+
+int gpc_request_cancel(struct gpc_session *s, const char *job, bool now,
+	bool *ret_ended, struct gpc_error *err)
+{
+	gpc_auto(gpc_journal) struct gpc_journal j = {0};
+	int r = open_journal(s, job, &j, err);
+
+	for (int i = 0; r == 0 && i < REQUEST_TRIES; i++) {
+		struct gpc_json *data;
+
+		*ret_ended = gpc_job_status_is_end(j.state.status);
+		if (*ret_ended || (j.state.cancel && (!now || j.state.cancel_now)))
+			return 0;
+		data = gpc_json_object();
+		gpc_json_set_bool(data, "now", now);
+		r = gpc_journal_append(&j, GPC_EVENT_CANCEL, data, err);
+		if (r == 0)
+			return 0;
+		if (r == -GPC_ECONFLICT)
+			r = 0;
+	}
+	return r < 0 ? r : gpc_fail(err, GPC_ECONFLICT,
+		"job %s: its journal is too busy", job);
+}
+
+/* An event that only an unfinished job takes. */
+static int ask_live(struct gpc_session *s, const char *job,
+	enum gpc_event_type type, struct gpc_json *data, const char *what,
+	int64_t *ret_n, struct gpc_error *err)
+{
+	gpc_autoptr(gpc_json) *payload = data;
+	gpc_auto(gpc_journal) struct gpc_journal j = {0};
+	int r = open_journal(s, job, &j, err);
+
+	for (int i = 0; r == 0 && i < REQUEST_TRIES; i++) {
+		if (gpc_job_status_is_end(j.state.status))
+			return gpc_fail(err, GPC_ECONFLICT,
+				"job %s has ended (%s): there is nothing to %s",
+				job, gpc_reason_to_str(j.state.reason), what);
+		r = gpc_journal_append(&j, type, gpc_json_copy(payload), err);
+		if (r == 0 && ret_n)
+			*ret_n = j.state.n;
+		if (r == 0)
+			return 0;
+		if (r == -GPC_ECONFLICT)
+			r = 0;
+	}
+	return r < 0 ? r : gpc_fail(err, GPC_ECONFLICT,
+		"job %s: its journal is too busy", job);
+}
+
+int gpc_request_save(struct gpc_session *s, const char *job, const char *label,
+	int64_t *ret_event, struct gpc_error *err)
+{
+	struct gpc_json *data = gpc_json_object();
+
+	if (label)
+		gpc_json_set_str(data, "label", label);
+	return ask_live(s, job, GPC_EVENT_SAVE, data, "save", ret_event, err);
+}
+
+static const struct { const char *name; int number; } signals[] = {
+	{ "HUP", SIGHUP }, { "INT", SIGINT }, { "QUIT", SIGQUIT },
+	{ "KILL", SIGKILL }, { "USR1", SIGUSR1 }, { "USR2", SIGUSR2 },
+	{ "TERM", SIGTERM }, { "CONT", SIGCONT }, { "STOP", SIGSTOP },
+	{ "TSTP", SIGTSTP }, { "ALRM", SIGALRM }, { "ABRT", SIGABRT },
+};
+#define N_SIGNALS (sizeof(signals) / sizeof(signals[0]))
+
+static int bad_signal(const char *name, struct gpc_error *err)
+{
+	const char *words[N_SIGNALS + 1] = { "interrupt" };
+	const char *near;
+	int r;
+
+	for (size_t i = 0; i < N_SIGNALS; i++)
+		words[i + 1] = signals[i].name;
+	near = gpc_nearest(name, words, N_SIGNALS + 1);
+	r = gpc_fail(err, GPC_EUSAGE, "unknown signal '%s'%s%s%s", name,
+		near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	gpc_hint(err, "use a name such as TERM or USR1, or `interrupt` for "
+		"a spot notice");
+	return r;
+}
+
+int gpc_request_signal(struct gpc_session *s, const char *job, const char *name,
+	int rank, struct gpc_error *err)
+{
+	struct gpc_json *data;
+	const char *bare = name;
+	const char *word = NULL;
+
+	if (strncmp(bare, "SIG", 3) == 0)
+		bare += 3;
+	if (gpc_eq_nocase(name, "interrupt"))
+		word = "interrupt";
+	for (size_t i = 0; !word && i < N_SIGNALS; i++) {
+		if (gpc_eq_nocase(bare, signals[i].name))
+			word = signals[i].name;
+	}
+	if (!word)
+		return bad_signal(name, err);
+	data = gpc_json_object();
+	gpc_json_set_str(data, "signal", word);
+	if (rank >= 0)
+		gpc_json_set_int(data, "rank", rank);
+	return ask_live(s, job, GPC_EVENT_SIGNAL, data, "signal", NULL, err);
+}
+
+/* --- resume --------------------------------------------------------------- */
+static int load_job(struct gpc_session *s, const char *id, struct gpc_job *job,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	gpc_key key;
+	int r = gpc_store_get(s->store, gpc_key_job(key, id),
+		(size_t)8 << 20, &b, err);
+
+	if (r == 0)
+		r = gpc_job_parse(b.data, b.len, job, err);
+	return gpc_wrap(err, r, "job %s", id);
+}
+
+static int put_secrets_again(struct gpc_session *s, const struct gpc_job *job,
+	const struct gpc_pairs *given, struct gpc_error *err)
+{
+	gpc_autoptr(gpc_json) *j = gpc_json_object();
+	gpc_auto(gpc_strv) struct gpc_strv missing = {0};
+	gpc_autostr *text = NULL;
+	gpc_key key;
+	int r;
+
+	for (size_t i = 0; i < job->secrets.n; i++) {
+		const char *name = job->secrets.v[i];
+		const char *value = given ? gpc_pairs_get(given, name) : NULL;
+
+		if (value)
+			gpc_json_set_str(j, name, value);
+		else
+			gpc_strv_add(&missing, name);
+	}
+	if (missing.n > 0) {
+		gpc_autostr *names = gpc_strv_join(&missing, ", ");
+
+		r = gpc_fail(err, GPC_EUSAGE, "job %s needs its secrets again: %s",
+			job->id, names);
+		gpc_hint(err, "give each with --secret NAME (from the "
+			"environment) or --secret NAME=@FILE");
+		return r;
+	}
+	if (job->secrets.n == 0)
+		return 0;
+	text = gpc_json_print(j);
+	return gpc_store_put(s->store, gpc_key_secrets(key, job->id), text,
+		strlen(text), 0, err);
+}
+
+static int check_resumable(const struct gpc_journal *j, struct gpc_error *err)
+{
+	if (!gpc_job_status_is_end(j->state.status))
+		return gpc_fail(err, GPC_ECONFLICT,
+			"job %s has not ended: it is %s", j->job,
+			gpc_job_status_to_str(j->state.status));
+	if (j->state.pruning)
+		return gpc_fail(err, GPC_ECONFLICT,
+			"job %s is being pruned: its checkpoints go away", j->job);
+	return 0;
+}
+
+int gpc_request_resume(struct gpc_session *s, const char *id,
+	const char *checkpoint, const struct gpc_pairs *secrets,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_job) struct gpc_job job = {0};
+	gpc_auto(gpc_journal) struct gpc_journal j = {0};
+	struct gpc_json *data = NULL;
+	int r = load_job(s, id, &job, err);
+
+	if (r == 0)
+		r = open_journal(s, id, &j, err);
+	if (r == 0)
+		r = check_resumable(&j, err);
+	if (r == 0)
+		r = put_secrets_again(s, &job, secrets, err);
+	/* The index first: an entry of an ended job is moved back by the next
+	 * supervisor, an unlisted live job would be seen by nobody. */
+	if (r == 0)
+		r = gpc_index_put_live(s->store, &job, err);
+	if (r < 0)
+		return r;
+	data = gpc_json_object();
+	if (checkpoint)
+		gpc_json_set_str(data, "checkpoint", checkpoint);
+	r = gpc_journal_append(&j, GPC_EVENT_RESUME, data, err);
+	if (r == -GPC_ECONFLICT)
+		return gpc_fail(err, GPC_ECONFLICT,
+			"job %s changed meanwhile: it is %s", id,
+			gpc_job_status_to_str(j.state.status));
+	return r;
+}

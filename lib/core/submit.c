@@ -1,0 +1,216 @@
+/* Submitting, in an order in which every prefix is harmless: blobs (swept when
+ * unreferenced), secrets (deleted by whoever meets them without a job), the
+ * index entry (ignored without job.json), job.json (the commit), the first
+ * event (a supervisor adds it when it is missing). */
+#include "core/submit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "base/rand.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "record/index.h"
+#include "record/journal.h"
+#include "record/keys.h"
+
+static void exclude_checkpoints(const struct gpc_spec *spec,
+	struct gpc_strv *exclude)
+{
+	const char *path = spec->checkpoint.path;
+
+	if (path && path[0] != '/')
+		gpc_strv_take(exclude, gpc_path_join(spec->workdir, path));
+	else if (path)
+		gpc_strv_add(exclude, path);
+}
+
+int gpc_submit_scan(struct gpc_session *s, const struct gpc_spec *spec,
+	bool with_git, bool skip_unreadable, struct gpc_tree *ret_tree,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_strv) struct gpc_strv exclude = {0};
+	struct gpc_scan_options options = {
+		.ignore_files = true,
+		.with_git = with_git,
+		.exclude = &exclude,
+		.unreadable = skip_unreadable ? GPC_UNREADABLE_SKIP :
+			GPC_UNREADABLE_FAIL,
+		.cancel = s ? s->cancel : NULL,
+	};
+
+	if (!spec->workdir) {
+		*ret_tree = (struct gpc_tree) {0};
+		return 0;
+	}
+	exclude_checkpoints(spec, &exclude);
+	return gpc_wrap(err, gpc_scan(spec->workdir, &options, ret_tree, err),
+		"workdir");
+}
+
+static int pack_workspace(struct gpc_session *s, const struct gpc_tree *tree,
+	const struct gpc_submit_options *options, struct gpc_job *job,
+	struct gpc_submit_result *res, struct gpc_error *err)
+{
+	gpc_auto(gpc_save_result) struct gpc_save_result saved = {0};
+	gpc_autostr *cache = NULL;
+	struct gpc_save_options save = {
+		.prefix = "blobs/",
+		.cancel = s->cancel,
+		.progress = options->progress,
+		.progress_arg = options->progress_arg,
+	};
+	int r = gpc_mkdirs(s->place.cache_dir, 0700, NULL);
+
+	/* Without its cache packing is slower, not wrong. */
+	cache = gpc_path_join(s->place.cache_dir, "files");
+	save.cache_path = r == 0 ? cache : NULL;
+	r = gpc_snapshot_save(s->store, tree, &save, true, &saved, err);
+	if (r < 0)
+		return gpc_wrap(err, r, "pack %s", tree->root);
+	job->workspace = gpc_strdup(saved.head_blob);
+	res->files = saved.n_files;
+	res->bytes = saved.n_bytes;
+	res->sent_bytes = saved.sent_bytes;
+	return 0;
+}
+
+static int put_json(struct gpc_store *s, const char *key, struct gpc_json *j,
+	unsigned flags, struct gpc_error *err)
+{
+	gpc_autoptr(gpc_json) *owned = j;
+	gpc_autostr *text = gpc_json_print(owned);
+
+	return gpc_store_put(s, key, text, strlen(text), flags, err);
+}
+
+static int put_secrets(struct gpc_session *s, const char *job,
+	const struct gpc_pairs *secrets, struct gpc_error *err)
+{
+	struct gpc_json *j = NULL;
+	gpc_key key;
+
+	if (secrets->n == 0)
+		return 0;
+	j = gpc_json_object();
+	gpc_vec_each(p, secrets)
+		gpc_json_set_str(j, p->key, p->value);
+	return put_json(s->store, gpc_key_secrets(key, job), j, 0, err);
+}
+
+/* The job of an earlier submit with the same key, or ours: then *ret_id is
+ * what we claimed. */
+static int claim_once(struct gpc_session *s, const char *once_key,
+	const char *id, char ret_id[GPC_JOB_ID_SIZE], struct gpc_error *err)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	gpc_autostr *text = gpc_format("%s\n", id);
+	gpc_key key;
+	struct gpc_str line;
+	int r;
+
+	gpc_key_once(key, s->place.owner.hash, once_key);
+	r = gpc_store_put(s->store, key, text, strlen(text), GPC_PUT_IF_ABSENT,
+		err);
+	if (r == 0 || r != -GPC_ECONFLICT) {
+		snprintf(ret_id, GPC_JOB_ID_SIZE, "%s", id);
+		return r;
+	}
+	r = gpc_store_get(s->store, key, GPC_JOB_ID_SIZE, &b, err);
+	if (r < 0)
+		return r;
+	line = gpc_str_trim((struct gpc_str) { b.data, b.len });
+	if (line.len == 0 || line.len >= GPC_JOB_ID_SIZE)
+		return gpc_fail(err, GPC_EPROTO, "%s: not a job id", key);
+	snprintf(ret_id, GPC_JOB_ID_SIZE, "%.*s", (int)line.len, line.ptr);
+	return 0;
+}
+
+static void fill_job(struct gpc_session *s, const struct gpc_spec *spec,
+	const struct gpc_submit_options *options, struct gpc_job *job)
+{
+	char tail[8];
+
+	job->v = 1;
+	gpc_rand_base32(tail, 6);
+	job->name = gpc_strdup(spec->name);
+	job->original_name = gpc_strdup(spec->original_name);
+	job->id = gpc_format("%s-%s", spec->name, tail);
+	job->kind = gpc_strdup("job");
+	job->created_ms = gpc_wall_ms();
+	job->owner.hash = gpc_strdup(s->place.owner.hash);
+	job->owner.user = gpc_strdup(s->place.owner.user);
+	job->owner.host = gpc_strdup(s->place.owner.host);
+	job->spec = gpc_spec_to_json(spec);
+	job->workdir = gpc_strdup(spec->workdir);
+	job->once_key = gpc_strdup(options->once_key);
+	gpc_vec_each(p, &spec->secrets)
+		gpc_strv_add(&job->secrets, p->key);
+}
+
+static int write_records(struct gpc_session *s, const struct gpc_spec *spec,
+	const struct gpc_job *job, bool *ret_existed, struct gpc_error *err)
+{
+	gpc_auto(gpc_journal) struct gpc_journal journal = {0};
+	gpc_autostr *by = gpc_session_by(s, "client");
+	struct gpc_json *data;
+	gpc_key key;
+	int r = put_secrets(s, job->id, &spec->secrets, err);
+
+	if (r == 0)
+		r = gpc_index_put_live(s->store, job, err);
+	if (r < 0)
+		return r;
+	r = put_json(s->store, gpc_key_job(key, job->id), gpc_job_write(job),
+		GPC_PUT_IF_ABSENT, err);
+	*ret_existed = r == -GPC_ECONFLICT;
+	if (r < 0 && !*ret_existed)
+		return r;
+	gpc_journal_init(&journal, s->store, job->id, by);
+	data = gpc_json_object();
+	gpc_json_set_int(data, "num_nodes", spec->num_nodes);
+	r = gpc_journal_append(&journal, GPC_EVENT_SUBMITTED, data, err);
+	return r == -GPC_ECONFLICT ? 0 : r;
+}
+
+static int job_exists(struct gpc_session *s, const char *id, bool *ret_exists,
+	struct gpc_error *err)
+{
+	struct gpc_object o;
+	gpc_key key;
+	int r = gpc_store_head(s->store, gpc_key_job(key, id), &o, err);
+
+	*ret_exists = r == 0;
+	return r == -GPC_ENOTFOUND ? 0 : r;
+}
+
+int gpc_submit(struct gpc_session *s, const struct gpc_spec *spec,
+	const struct gpc_tree *tree, const struct gpc_submit_options *options,
+	struct gpc_submit_result *ret_r, struct gpc_error *err)
+{
+	gpc_auto(gpc_job) struct gpc_job job = {0};
+	struct gpc_submit_result res = {0};
+	int r = 0;
+
+	fill_job(s, spec, options, &job);
+	if (options->once_key) {
+		r = claim_once(s, options->once_key, job.id, res.job, err);
+		if (r == 0)
+			r = job_exists(s, res.job, &res.existed, err);
+		gpc_set_str(&job.id, res.job);
+	}
+	if (r < 0 || res.existed) {
+		*ret_r = res;
+		return r;
+	}
+	if (tree->root)
+		r = pack_workspace(s, tree, options, &job, &res, err);
+	if (r == 0)
+		r = write_records(s, spec, &job, &res.existed, err);
+	if (r < 0)
+		return gpc_wrap(err, r, "submit %s", job.name);
+	snprintf(res.job, sizeof(res.job), "%s", job.id);
+	*ret_r = res;
+	return 0;
+}
