@@ -20,7 +20,7 @@
 #define gpc_vec_free(vec) \
 	(free((vec)->v), (vec)->v = NULL, (vec)->n = (vec)->cap = 0)
 #define gpc_vec_each(it, vec) \
-	for (__typeof__(&(vec)->v[0]) it = (vec)->v; \
+	for (__typeof__((vec)->v + 0) it = (vec)->v; \
 	     it && it < (vec)->v + (vec)->n; it++)
 
 /* Grows *v so that element n fits, and zeroes that element. */
