@@ -41,7 +41,7 @@ static bool take_micros(const char **p, int64_t *ret_micros)
 	for (; **p >= '0' && **p <= '9'; (*p)++, digits++) {
 		int64_t v = **p - '0';
 
-		if (micros > (INT64_MAX / MICROS - 1 - v) / 10)
+		if (micros > (INT64_MAX / MICROS - v) / 10)
 			return false;
 		micros = micros * 10 + v;
 	}
@@ -49,7 +49,8 @@ static bool take_micros(const char **p, int64_t *ret_micros)
 	if (**p == '.') {
 		for ((*p)++; **p >= '0' && **p <= '9'; (*p)++, digits++) {
 			unit /= 10;
-			if (unit == 0)
+			if (unit == 0 ||
+				micros > INT64_MAX - (**p - '0') * unit)
 				return false;
 			micros += (**p - '0') * unit;
 		}

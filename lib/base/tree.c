@@ -154,7 +154,7 @@ static int remove_entry(struct removal *rm, int at, const char *name, int depth)
 
 static int remove_below(struct removal *rm, int fd, int depth)
 {
-	int own = dup(fd);
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	DIR *dir = own < 0 ? NULL : fdopendir(own);
 	const struct dirent *entry;
 	int r = 0;

@@ -11,7 +11,7 @@
 enum gpc_bind_kind {
 	GPC_BIND_STR,      /* char * */
 	GPC_BIND_INT,      /* int */
-	GPC_BIND_I64,      /* int64_t */
+	GPC_BIND_I64,      /* int64_t; beyond 2^53 as a string of digits */
 	GPC_BIND_BOOL,     /* bool */
 	GPC_BIND_ENUM,     /* int-sized enum, by names[] (NULL-terminated) */
 	GPC_BIND_MONEY,    /* struct gpc_money, as {"amount":"1.25","currency":"USD"} */
@@ -23,6 +23,7 @@ enum gpc_bind_kind {
 	GPC_BIND_REST,     /* struct gpc_json *: an object of all other members */
 	GPC_BIND_END,
 };
+#define GPC_BIND_MAX_ELEMENTS 100000   /* of one array of structs */
 enum { GPC_BIND_REQUIRED = 1, GPC_BIND_KEEP_EMPTY = 2 };
 
 struct gpc_bind {
@@ -50,5 +51,5 @@ int gpc_bind_parse(const char *text, size_t n, const struct gpc_bind *table,
 struct gpc_json *gpc_bind_write(const struct gpc_bind *table,
 	const void *object);
 void gpc_bind_clear(const struct gpc_bind *table, void *object);
-/* Copies by writing and reading back. */
+/* A deep copy; what `to` held before is cleared. */
 void gpc_bind_copy(const struct gpc_bind *table, void *to, const void *from);

@@ -12,13 +12,17 @@
 
 struct gpc_json;                                   /* opaque */
 
+#define GPC_JSON_MAX_BYTES (64 << 20)
 #define GPC_JSON_MAX_DEPTH 64
+#define GPC_JSON_MAX_VALUES (2 << 20)
 
 int gpc_json_parse(const char *text, size_t n, struct gpc_json **ret_j,
 	struct gpc_error *err) gpc_must_check;
 void gpc_json_free(struct gpc_json *j);
 GPC_CLEANUP_POINTER(gpc_json);
 struct gpc_json *gpc_json_copy(const struct gpc_json *j);
+/* What is printed parses back: bytes that are no UTF-8 become U+FFFD. Equal
+ * trees give equal bytes. */
 char *gpc_json_print(const struct gpc_json *j);         /* one line; owned */
 char *gpc_json_print_pretty(const struct gpc_json *j);  /* two spaces; owned */
 
@@ -30,7 +34,7 @@ struct gpc_json *gpc_json_number(double x);
 struct gpc_json *gpc_json_bool(bool b);
 struct gpc_json *gpc_json_null(void);
 
-/* These take ownership of value. set replaces. */
+/* These take ownership of value (NULL counts as null). set replaces. */
 void gpc_json_set(struct gpc_json *object, const char *key,
 	struct gpc_json *value);
 void gpc_json_add(struct gpc_json *array, struct gpc_json *value);
@@ -45,7 +49,8 @@ bool gpc_json_is_string(const struct gpc_json *j);
 bool gpc_json_is_number(const struct gpc_json *j);
 bool gpc_json_is_bool(const struct gpc_json *j);
 bool gpc_json_is_null(const struct gpc_json *j);
-/* All borrowed; all NULL-safe. */
+/* All borrowed; all NULL-safe. The int forms take only whole numbers within
+ * 2^53; anything else gives `otherwise`. */
 const struct gpc_json *gpc_json_get(const struct gpc_json *object,
 	const char *key);
 const char *gpc_json_str(const struct gpc_json *j);          /* or NULL */
