@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2034
+# shellcheck shell=sh disable=SC2034,SC2016
 # Shared by the benches: a scratch place, medians, one line a result.
 #   GPUCLOUD_BIN=build/cmd/gpucloud sh tests/bench/NAME.sh [--long]
 set -eu
@@ -12,7 +12,7 @@ T=$(mktemp -d "${TMPDIR:-/tmp}/gpucloud-bench.XXXXXX")
 
 # A home without jobs, caches or a store.
 fresh_home() {
-	rm -rf "$T/home"
+	rm -rf "${T:?}/home"
 	export HOME="$T/home" XDG_CONFIG_HOME="$T/home/config" \
 		XDG_DATA_HOME="$T/home/data" XDG_CACHE_HOME="$T/home/cache" \
 		XDG_STATE_HOME="$T/home/state"

@@ -85,6 +85,10 @@ skip_all() {
 
 # run COMMAND…: leaves stdout, stderr and status in $out, $err, $rc.
 run() {
+	if [ "$1" = gpc ]; then
+		shift
+		set -- "$GPUCLOUD_BIN" "$@"
+	fi
 	timeout -k 5 $((60 * SLOW)) "$@" >"$T/out" 2>"$T/err" </dev/null
 	rc=$?
 	out=$(tr -d '\0' <"$T/out")

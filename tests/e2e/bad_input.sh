@@ -1,0 +1,166 @@
+#!/bin/sh
+# Bad surroundings get a clear error, a documented status and nothing half-made.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+jobs_made() { find "$STORE/jobs" -name job.json 2>/dev/null | wc -l; }
+root() { [ "$(id -u)" -eq 0 ]; }
+# unpriv COMMAND…: as somebody whom permissions bind.
+unpriv() {
+	if root; then setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; else "$@"; fi
+}
+
+cat >job.yaml <<'Y'
+name: bad
+run: echo ran
+Y
+
+run gpc submit --workdir nowhere job.yaml
+is "$rc" 3 "a missing workdir" || note "$err"
+like "$err" "nowhere" "is named"
+run gpc submit --workdir / job.yaml
+is "$rc" 3 "/ as a workdir is refused"
+run sh -c "cd '$HOME' && '$GPUCLOUD_BIN' submit --workdir . '$T/work/job.yaml'"
+is "$rc" 3 "the home folder as a workdir is refused"
+run gpc submit --gpus H100:8 job.yaml
+is "$rc" 6 "GPUs that are not here"
+like "$err" "H100" "are named"
+run gpc submit --infra moon job.yaml
+is "$rc" 3 "an unknown provider" || note "$err"
+run gpc submit --infra aws job.yaml
+[ "$rc" -ne 0 ]
+ok $? "a provider that is not built"
+like "$err" "aws" "is named"
+is "$(jobs_made)" 0 "no job came of all that"
+
+mkdir tree
+echo open >tree/open.txt
+echo closed >tree/closed.txt
+chmod 0 tree/closed.txt
+chmod -R o+rX "$T/work"
+chmod 0 tree/closed.txt
+chmod 711 "$T"
+mkdir "$T/nobody"
+chmod 777 "$T/nobody"
+run unpriv env HOME="$T/nobody" XDG_DATA_HOME="$T/nobody" XDG_STATE_HOME="$T/nobody/s" \
+	XDG_CACHE_HOME="$T/nobody/c" XDG_CONFIG_HOME="$T/nobody/k" \
+	ASAN_OPTIONS= UBSAN_OPTIONS= "$GPUCLOUD_BIN" submit --workdir tree job.yaml
+if [ "$rc" -eq 126 ]; then
+	skip "an unreadable file" "the program itself cannot be run by nobody here"
+else
+	[ "$rc" -ne 0 ]
+	ok $? "an unreadable file ends the submit"
+	like "$err" "closed.txt" "and is named"
+fi
+rm -rf tree
+
+run gpc submit -q -d job.yaml
+like "$out" "^bad-" "a good one in between"
+gpc wait "$out" >/dev/null 2>&1
+run gpc status nosuch
+is "$rc" 5 "an unknown job is not found"
+run gpc logs nosuch
+is "$rc" 5 "for logs too"
+run gpc pull nosuch
+is "$rc" 5 "for pull too"
+
+# A corrupt event.
+job=$(gpc submit -q -d job.yaml)
+gpc wait "$job" >/dev/null 2>&1
+wait_until 20 none_left
+last=$(find "$STORE/jobs/$job/events" -name '0*.json' | sort | tail -n 1)
+chmod u+w "$last"
+printf '{"v": 1, "n": ' >"$last"
+run gpc status "$job"
+[ "$rc" -ne 0 ] && [ "$rc" -lt 126 ]
+ok $? "a corrupt event is an error ($rc)"
+like "$err" "$(basename "$last" .json)" "that names the event"
+run gpc status
+[ "$rc" -lt 126 ]
+ok $? "and the other jobs are still shown ($rc)"
+rm -rf "$STORE/jobs/$job" "$STORE"/index/*/*"$job"*
+
+# An event of a newer gpucloud: read, never written.
+job=$(gpc submit -q -d job.yaml)
+gpc wait "$job" >/dev/null 2>&1
+wait_until 20 none_left
+last=$(find "$STORE/jobs/$job/events" -name '0*.json' | sort | tail -n 1)
+next=$(printf '%08d' $(($(basename "$last" .json | sed 's/^0*//') + 1)))
+jq '.v = 999' "$last" >"$STORE/jobs/$job/events/$next.json"
+run gpc resume "$job"
+[ "$rc" -ne 0 ]
+ok $? "a newer event makes us read-only"
+like "$err" "newer|version|read-only" "and it says so"
+rm -rf "$STORE/jobs/$job" "$STORE"/index/*/*"$job"*
+
+# Places.
+mkdir gone
+run sh -c "cd gone && rmdir ../gone && '$GPUCLOUD_BIN' status"
+is "$rc" 0 "a deleted current folder does not matter to status"
+run sh -c "mkdir gone && cd gone && rmdir ../gone && '$GPUCLOUD_BIN' submit -q '$T/work/job.yaml'"
+[ "$rc" -lt 126 ]
+ok $? "nor kills submit ($rc)"
+
+big=$(/usr/bin/python3 -c 'print("x" * 120000)')
+run env A="$big" B="$big" C="$big" D="$big" E="$big" "$GPUCLOUD_BIN" submit -q job.yaml
+is "$out" ran "a huge environment of ours"
+/usr/bin/python3 - >bigenv.yaml <<'P'
+print("run: echo ${#BIG0}")
+print("envs:")
+for i in range(8):
+    print(f"  BIG{i}: {'y' * 100000}")
+P
+run gpc submit -q bigenv.yaml
+is "$out" 100000 "a huge environment of the job"
+/usr/bin/python3 - >toobig.yaml <<'P'
+print("run: echo never")
+print("envs:")
+print(f"  BIG: {'y' * 200000}")
+P
+run gpc submit -q toobig.yaml
+[ "$rc" -ne 0 ] && [ "$rc" -lt 126 ]
+ok $? "a variable that no process can have is an error ($rc)"
+
+# A read-only store.
+if root; then as=unpriv; else as=; fi
+chmod -R a-w "$STORE"
+chmod -R a+rX "$XDG_DATA_HOME"
+run $as env HOME="$T/nobody" XDG_STATE_HOME="$T/nobody/s2" XDG_CACHE_HOME="$T/nobody/c2" \
+	XDG_CONFIG_HOME="$T/nobody/k" ASAN_OPTIONS= UBSAN_OPTIONS= \
+	"$GPUCLOUD_BIN" submit --store "file://$STORE" job.yaml
+if [ "$rc" -eq 126 ]; then
+	skip "a read-only store" "the program itself cannot be run by nobody here"
+else
+	is "$rc" 4 "a read-only store" || note "$err"
+	like "$err" "$STORE" "is named"
+fi
+chmod -R u+w "$STORE"
+
+# A full disk: a small file system of its own.
+full() { # MIB SCRIPT: runs it with the store on a file system of that size
+	unshare -m sh -c "mkdir -p '$T/small' && mount -t tmpfs -o size=$1m none '$T/small' &&
+		cd '$T/work' && $2"
+}
+if root && unshare -m true 2>/dev/null; then
+	mkdir -p wide
+	head -c 30000000 /dev/urandom >wide/a.bin
+	run full 8 "'$GPUCLOUD_BIN' submit --store file://$T/small/store --workdir wide job.yaml"
+	[ "$rc" -ne 0 ] && [ "$rc" -lt 124 ]
+	ok $? "disk full while packing is an error ($rc)"
+	like "$err" "[Nn]o space|full" "and says so"
+	run full 8 "'$GPUCLOUD_BIN' submit --store file://$T/small/store --workdir wide job.yaml;
+		find $T/small/store -name job.json; find $T/small/store -name '.tmp-*'"
+	unlike "$out" "job.json|tmp-" "nothing half-made is left"
+	cat >chatty.yaml <<'Y'
+name: chatty
+run: head -c 40000000 /dev/zero | tr '\0' 'x'; echo end
+limits: {time: 30s}
+Y
+	run full 12 "'$GPUCLOUD_BIN' submit --store file://$T/small/store chatty.yaml >/dev/null"
+	[ "$rc" -ne 0 ]
+	ok $? "disk full while logging ends the job ($rc)"
+	like "$err" "disk_full|[Nn]o space|full|store_unreachable" "and says so"
+else
+	skip "disk full" "needs root and a mount namespace"
+fi
+finish

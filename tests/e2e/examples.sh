@@ -1,0 +1,53 @@
+#!/bin/sh
+# The examples do what their comments say.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+cd "$ROOT" || exit 1
+
+run gpc submit --pull "$T/shell" examples/shell.yaml
+is "$rc" 0 "shell.yaml"
+is "$(cat "$T/shell/out/sum.txt")" "$(seq 1 20 | sha256sum)" "gives the right sum"
+
+if /usr/bin/python3 -c 'import numpy' 2>/dev/null; then
+	run gpc submit --pull "$T/quick" examples/quickstart.yaml
+	is "$rc" 0 "quickstart.yaml"
+	like "$out" "^done: held_out=[0-9.]+ against [0-9.]+ for the table" "it learned"
+	first=$(printf '%s\n' "$out" | sed -n 's/^step=20 loss=//p')
+	last=$(printf '%s\n' "$out" | sed -n 's/^step=800 loss=//p')
+	awk "BEGIN { exit !($last < $first) }"
+	ok $? "the loss went down ($first to $last)"
+	[ -s "$T/quick/out/model.npz" ] && [ -s "$T/quick/out/samples.txt" ]
+	ok $? "its results are fetched"
+	run gpc status quickstart -o json
+	like "$out" '"loss"' "its loss is in the status"
+else
+	skip "quickstart.yaml" "needs python3-numpy"
+fi
+
+if /usr/bin/python3 -c 'import torch' 2>/dev/null; then
+	run gpc submit --pull "$T/torch" examples/torch2.yaml
+	is "$rc" 0 "torch2.yaml"
+	like "$out" "done: held_out=[0-9.]+ on 2 ranks" "two ranks learned together"
+	cp "$T/torch/out/model.pt" "$T/undisturbed.pt"
+	job=$(gpc submit -q -d examples/torch2.yaml)
+	wait_until 30 has_checkpoint "$job"
+	for p in $(job_pids "$job"); do
+		tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null |
+			grep -qx "GPUCLOUD_NODE_RANK=1" && victim=$p
+	done
+	node=$(tr '\0' '\n' <"/proc/$victim/environ" | sed -n 's/^GPUCLOUD_NODE_ID=//p')
+	for p in $(pids_with "$T/"); do
+		tr '\0' ' ' <"/proc/$p/cmdline" "/proc/$p/environ" 2>/dev/null |
+			grep -q -- "$node" && kill -9 "$p"
+	done
+	run gpc wait "$job"
+	is "$rc" 0 "torch2.yaml with a lost rank ends well"
+	like "$(gpc logs "$job" --stdout)" "rank 1 resumed at step [1-9]" \
+		"both ranks resume from rank 0's checkpoint"
+	gpc pull "$job" "$T/torch-lost" >/dev/null 2>&1
+	cmp -s "$T/undisturbed.pt" "$T/torch-lost/out/model.pt"
+	ok $? "and the model is the same, byte for byte"
+else
+	skip "torch2.yaml" "needs python3-torch"
+fi
+finish

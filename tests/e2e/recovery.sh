@@ -1,0 +1,123 @@
+#!/bin/sh
+# Whatever is killed, the job goes on from its newest checkpoint or ends with the
+# right reason, and nothing is left running.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+cp "$ROOT/examples/shell.yaml" count.yaml
+
+start() { # a detached counting job, once it has a checkpoint
+	job=$(gpc submit -q -d --env LAST=40 --env PAUSE=0.1 count.yaml)
+	wait_until 20 has_checkpoint "$job" || note "no checkpoint of $job"
+}
+
+ends_well() { # WHAT
+	run gpc wait "$job"
+	is "$rc" 0 "$1: the job ends well"
+	counted=$(gpc logs "$job" --stdout | sed -n 's/^count=//p' | tail -n 1)
+	is "$counted" 40 "$1: it counted to the end"
+	like "$(gpc logs "$job" --stdout)" "^attempt 2 goes on after [0-9]+" \
+		"$1: from a checkpoint"
+	wait_until 10 no_process_of "$job"
+	ok $? "$1: none of its processes is left"
+}
+no_process_of() { [ -z "$(job_pids "$1")" ]; }
+
+# Our binary's processes of this scratch by their first argument.
+ours() {
+	for p in $(pids_with "$T/"); do
+		[ "$(readlink "/proc/$p/exe")" = "$GPUCLOUD_BIN" ] || continue
+		tr '\0' ' ' <"/proc/$p/cmdline" 2>/dev/null |
+			grep -Eq "^[^ ]+ ($1)( |$)" && echo "$p"
+	done
+}
+
+start
+# shellcheck disable=SC2046
+kill_pids KILL $(ours agent) $(job_pids "$job")
+ends_well "node's whole process group"
+is "$(gpc status "$job" -o json | jq -r '[.. | .reason? // empty] | index("node_lost") != null')" \
+	true "node's whole process group: the lost attempt says node_lost"
+
+start
+agents=$(ours agent)
+# The agent is a child of the launcher: the one whose parent is also ours.
+for p in $agents; do
+	parent=$(sed -n 's/^PPid:[^0-9]*//p' "/proc/$p/status")
+	case " $(echo "$agents" | tr '\n' ' ') " in *" $parent "*) agent=$p ;; esac
+done
+kill_pids KILL "$agent"
+ends_well "agent alone"
+
+start
+# shellcheck disable=SC2046
+kill_pids KILL $(ours agent | head -n 1)
+ends_well "launcher alone"
+
+start
+# shellcheck disable=SC2046
+kill_pids KILL $(ours supervise)
+# shellcheck disable=SC2046
+kill_pids KILL $(ours agent) $(job_pids "$job")
+gpc status >/dev/null
+ends_well "supervisor and node" # wait brings a supervisor back
+
+gpc submit --env LAST=40 --env PAUSE=0.1 count.yaml >client.out 2>client.err &
+client=$!
+wait_until 20 grep -q count=5 client.out
+kill_pids KILL $client
+wait $client 2>/dev/null
+job=$(gpc status -o name | head -n 1)
+run gpc wait "$job"
+is "$rc" 0 "client killed: the job goes on"
+
+gpc submit --env LAST=30 --env PAUSE=0.1 count.yaml >client.out 2>client.err &
+client=$!
+wait_until 20 grep -q count=2 client.out
+kill_pids HUP $client
+wait $client
+is $? 129 "SIGHUP detaches with 129"
+run gpc wait @
+is "$rc" 0 "SIGHUP: the job goes on"
+
+gpc submit --env LAST=30 --env PAUSE=0.1 count.yaml >client.out 2>client.err &
+client=$!
+wait_until 20 grep -q count=2 client.out
+before=$(now_ms)
+kill_pids TERM $client
+wait $client
+is $? 143 "SIGTERM detaches with 143"
+[ $(($(now_ms) - before)) -lt $((200 * SLOW)) ]
+ok $? "and at once"
+like "$(cat client.err)" "gpucloud (logs|status|cancel)" "it says how to go on"
+run gpc wait @
+is "$rc" 0 "SIGTERM: the job goes on"
+
+# No checkpoint at all: the next attempt starts over, twice without any
+# progress ends the job.
+cat >fragile.yaml <<'Y'
+name: fragile
+run: sleep 60
+Y
+job=$(gpc submit -q -d fragile.yaml)
+for _ in 1 2 3; do
+	wait_until 20 in_state "$job" RUNNING || break
+	# shellcheck disable=SC2046
+	kill_pids KILL $(ours agent) $(job_pids "$job")
+	wait_until 10 no_process_of "$job"
+	sleep 0.5
+done
+run gpc wait "$job"
+is "$rc" 125 "no progress: ends with 125"
+is "$(reason_of "$job")" no_progress "no progress: is the reason"
+
+# Someone who kills the program alone gets what programs get: its exit.
+start
+# shellcheck disable=SC2046
+kill_pids KILL $(job_pids "$job")
+run gpc wait "$job"
+is "$rc" 137 "killing only the program is the program's end"
+
+run gpc release --orphans
+is "$rc" 0 "nothing to release afterwards"
+finish

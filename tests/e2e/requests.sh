@@ -1,0 +1,103 @@
+#!/bin/sh
+# What one may ask of a running job: save, signal, cancel, resume, release.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+cp "$ROOT/examples/shell.yaml" count.yaml
+count() { gpc submit -q -d --env PAUSE=0.1 --env LAST="$1" count.yaml; }
+counted() { gpc logs "$1" --stdout | sed -n 's/^count=//p' | tail -n 1; }
+none_of_job() { [ -z "$(job_pids "$1")" ]; }
+resumed() { gpc logs "$1" --attempt 2 --stdout | grep -q "goes on"; }
+
+job=$(count 400)
+wait_until 20 in_state "$job" RUNNING
+wait_until 20 has_checkpoint "$job"
+run gpc checkpoint save "$job"
+is "$rc" 0 "checkpoint save returns when it is kept"
+run gpc checkpoint list "$job" -o json
+is "$(printf '%s' "$out" | jq -r 'has("schema")')" true "checkpoint list as JSON"
+run gpc checkpoint pull "$job" cp
+is "$rc" 0 "checkpoint pull"
+like "$(cat cp/n 2>/dev/null)" '^[0-9]+$' "fetches the files"
+
+run gpc cancel "$job"
+is "$rc" 0 "cancel"
+run gpc wait "$job"
+is "$rc" 125 "a cancelled job is 125"
+is "$(state_of "$job")" CANCELLED "and CANCELLED"
+wait_until 10 none_of_job "$job"
+before=$(counted "$job")
+run gpc cancel "$job"
+is "$rc" 0 "cancelling again changes nothing"
+
+run gpc resume "$job"
+is "$rc" 0 "a cancelled job can be resumed"
+wait_until 20 in_state "$job" RUNNING
+wait_until 20 resumed "$job"
+run gpc logs "$job" --attempt 2 --stdout
+like "$out" "^attempt 2 goes on after [0-9]+" "it goes on from its checkpoint"
+after=$(printf '%s\n' "$out" | sed -n 's/.*goes on after \([0-9]*\).*/\1/p' | head -n 1)
+[ "${after:-0}" -gt 5 ] && [ "${after:-0}" -le "$before" ]
+ok $? "the checkpoint is recent ($after of $before)"
+run gpc release "$job"
+is "$rc" 0 "release JOB cancels a live one and waits"
+[ -z "$(job_pids "$job")" ]
+ok $? "its nodes are gone when it returns"
+
+cat >trap.yaml <<'Y'
+name: trap
+run: |
+  trap 'echo got USR1' USR1
+  trap 'echo got TERM; exit 9' TERM
+  echo ready
+  while :; do sleep 0.1; done
+checkpoint: {path: state}
+Y
+job=$(gpc submit -q -d trap.yaml)
+says() { gpc logs "$job" --stdout | grep -q "$1"; }
+wait_until 20 says ready
+run gpc signal "$job" USR1
+is "$rc" 0 "signal JOB USR1"
+wait_until 10 says "got USR1"
+ok $? "reaches the program"
+run gpc cancel "$job"
+run gpc wait "$job"
+is "$rc" 125 "cancelled, whatever the program's exit"
+like "$(gpc logs "$job" --stdout)" "got TERM" "cancel asks the program first"
+
+# A notice as a cloud would give it: save, stop, go on elsewhere.
+job=$(count 60)
+wait_until 20 has_checkpoint "$job"
+run gpc signal "$job" interrupt
+is "$rc" 0 "signal JOB interrupt"
+run gpc wait "$job"
+is "$rc" 0 "an interrupted job goes on and ends well"
+like "$(gpc logs "$job" --stdout)" "goes on after [0-9]+" "from a checkpoint"
+like "$(gpc status "$job" -o json)" "spot_interrupted" "and says why it was stopped"
+
+# Names: the newest is meant; ending an ambiguous one is refused.
+a=$(count 300)
+b=$(count 300)
+run gpc cancel shell-count
+is "$rc" 8 "cancelling an ambiguous name is refused"
+like "$err" "$a" "with the list"
+like "$err" "$b" "of both"
+run gpc release --all --dry-run
+is "$rc" 0 "release --all --dry-run"
+like "$out$err" "$a" "names what would go"
+run gpc release --all -y
+is "$rc" 0 "release --all"
+[ -z "$(job_pids "$a")$(job_pids "$b")" ]
+ok $? "nothing of them runs"
+run gpc wait "$a"
+is "$rc" 125 "they are cancelled"
+
+# A node that no job explains.
+job=$(count 300)
+wait_until 20 in_state "$job" RUNNING
+rm -rf "$STORE/jobs/$job"
+run gpc release --orphans
+is "$rc" 0 "release --orphans"
+wait_until 20 none_of_job "$job"
+ok $? "ends a node whose job is gone"
+finish

@@ -1,0 +1,114 @@
+#!/bin/sh
+# A wrong spec is refused with its place, what was expected and what is near.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+refused() { # NAME REGEX < SPEC
+	cat >"$1.yaml"
+	run gpc submit --dry-run "$1.yaml"
+	is "$rc" 3 "$1: exit 3"
+	like "$err" "$2" "$1: the message"
+	unlike "$err" "runtime error|Sanitizer" "$1: no accident"
+}
+
+refused typo 'typo\.yaml:2:1:.*num_node.*num_nodes' <<'Y'
+run: echo
+num_node: 2
+Y
+refused section 'section\.yaml:3:3:.*pth.*path' <<'Y'
+run: echo
+checkpoint:
+  pth: x
+Y
+refused type 'type\.yaml:1:12:' <<'Y'
+num_nodes: many
+run: echo
+Y
+refused range 'range\.yaml:1:12:' <<'Y'
+num_nodes: 0
+run: echo
+Y
+refused duplicate 'duplicate\.yaml:3:1:.*run' <<'Y'
+run: echo
+name: x
+run: echo again
+Y
+refused gpu 'H1000|accelerators' <<'Y'
+run: echo
+resources: {accelerators: "H100:none"}
+Y
+refused needed 'TOKEN.*' <<'Y'
+envs: {TOKEN: null, OTHER: null}
+run: echo
+Y
+like "$err" OTHER "needed: names them all at once"
+refused norun 'run' <<'Y'
+name: nothing
+Y
+refused unclosed 'unclosed\.yaml:[0-9]+:[0-9]+:' <<'Y'
+run: [echo
+Y
+refused tab 'tab\.yaml:2:1' <<'Y'
+envs:
+	A: 1
+Y
+refused service 'service' <<'Y'
+run: echo
+service: {readiness_probe: /}
+Y
+printf 'run: "a\200b"\n' | refused utf8 'utf8\.yaml|UTF-8'
+printf 'run: "a\000b"\n' | refused nul 'nul\.yaml'
+{
+	echo 'a0: &a0 [x, x]'
+	for i in $(seq 1 40); do
+		echo "a$i: &a$i [*a$((i - 1)), *a$((i - 1)), *a$((i - 1)), *a$((i - 1))]"
+	done
+	echo 'run: echo'
+} | refused bomb 'bomb\.yaml|alias|limit|unknown'
+/usr/bin/python3 -c 'print("run: " + "[" * 100000)' | refused deep 'deep\.yaml|depth|nest'
+/usr/bin/python3 -c 'print("run: " + "x" * 40000000)' | refused huge 'huge\.yaml|size|large|MiB'
+
+run gpc submit --dry-run missing.yaml
+is "$rc" 3 "a missing spec file: exit 3" || note "$err"
+like "$err" 'missing\.yaml' "a missing spec file is named"
+run gpc submit
+is "$rc" 2 "no spec at all is a usage error"
+run gpc submit --no-such-option x.yaml
+is "$rc" 2 "an unknown option is a usage error"
+run gpc submt
+is "$rc" 2 "an unknown command is a usage error"
+like "$err" submit "and the near one is named"
+
+# What --dry-run prints parses back to itself.
+for example in "$ROOT"/examples/*.yaml; do
+	cd "$ROOT" || exit 1
+	run gpc submit --dry-run "$example"
+	is "$rc" 0 "$(basename "$example"): --dry-run"
+	cp "$T/out" "$T/work/once.yaml"
+	run gpc submit --dry-run "$T/work/once.yaml"
+	cmp -s "$T/out" "$T/work/once.yaml"
+	ok $? "$(basename "$example"): what it prints reads back to itself"
+	run gpc submit --dry-run --json "$example"
+	printf '%s' "$out" | jq -e . >/dev/null
+	ok $? "$(basename "$example"): --json is JSON"
+	cd "$T/work" || exit 1
+done
+[ ! -e "$STORE/jobs" ] || [ -z "$(ls "$STORE/jobs")" ]
+ok $? "nothing was made"
+printf 'name: one\nrun: echo\n---\nname: two\nrun: echo\n' >several.yaml
+run gpc submit --dry-run several.yaml
+is "$rc" 0 "several tasks are shown by --dry-run"
+run gpc submit several.yaml
+is "$rc" 3 "and refused when run"
+mkdir fresh && cd fresh || exit 1
+run gpc init
+is "$rc" 0 "init writes a starter spec"
+run gpc submit --dry-run "$(find . -type f | head -n 1)"
+is "$rc" 0 "which is a good spec"
+run gpc init
+[ "$rc" -ne 0 ]
+ok $? "init does not overwrite it"
+cd ..
+run gpc submit -d --secret K=value --dry-run several.yaml
+unlike "$out$err" value "a secret's value is never shown"
+finish
