@@ -1,0 +1,36 @@
+/* A spec from a file, from stdin or from a command, with everything that the
+ * command line changes in it. */
+#pragma once
+#include "base/map.h"
+#include "cmd/command.h"
+#include "model/spec.h"
+
+/* Rows of gpc_spec_cli_options; every word of gpc_spec_options() has one. */
+struct gpc_spec_cli {
+	const char *name, *workdir, *infra, *gpus, *cpus, *memory, *nodes;
+	const char *instance_type, *disk_size, *image, *region, *zone, *cloud;
+	const char *use_spot, *time, *max_cost, *max_hourly_cost, *deadline;
+	const char *launcher, *ports, *strict;
+	struct gpc_strv env, secret;
+	const char *env_file;
+};
+extern const struct gpc_opt gpc_spec_cli_options[];
+
+/* word: a file, "-" or NULL; command: NULL or the words after `--`, which give
+ * or replace `run`. Parsed, overridden and resolved; warnings are logged. Not
+ * checked for what is not built: callers that run it do. */
+int gpc_spec_load(struct gpc_cmd *c, const struct gpc_spec_cli *cli,
+	const char *word, const char *const *command, int n_command,
+	struct gpc_spec_file *ret_file, struct gpc_error *err) gpc_must_check;
+/* The host as specs see it: folder, home, environment, files. Free the owned
+ * strings with gpc_spec_host_clear. */
+struct gpc_spec_host_owned {
+	struct gpc_spec_host host;
+	char *cwd, *home, *script;
+};
+void gpc_spec_host_init(struct gpc_spec_host_owned *h);
+void gpc_spec_host_owned_clear(struct gpc_spec_host_owned *h);
+GPC_CLEANUP_VALUE(gpc_spec_host_owned);
+/* Values of --secret K, K=@FILE, K=V, as names and values. */
+int gpc_spec_secrets(struct gpc_cmd *c, const struct gpc_strv *args,
+	struct gpc_pairs *ret_pairs, struct gpc_error *err) gpc_must_check;
