@@ -80,7 +80,11 @@ install_packages() {
 build_gpucloud() {
 	if [ ! -e "$build/build.ninja" ]; then
 		say "setting up $build/"
-		meson setup "$build" -Dtests=false >/dev/null
+		setup_log=$(meson setup "$build" -Dtests=false 2>&1) || {
+			printf '%s\n' "$setup_log" >&2
+			rm -rf "$build"
+			die "the build could not be set up"
+		}
 	fi
 	say "building $gpucloud"
 	ninja -C "$build" --quiet
