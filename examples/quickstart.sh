@@ -6,7 +6,7 @@
 #   sh examples/quickstart.sh
 set -eu
 
-PACKAGES="gcc meson ninja-build pkg-config libcjson-dev libyaml-dev
+PACKAGES="gcc libc6-dev meson ninja-build pkg-config libcjson-dev libyaml-dev
 	libarchive-dev libssl-dev scdoc bash python3 python3-numpy wamerican"
 
 cd "$(dirname "$0")/.."
@@ -82,7 +82,6 @@ build_gpucloud() {
 		say "setting up $build/"
 		setup_log=$(meson setup "$build" -Dtests=false 2>&1) || {
 			printf '%s\n' "$setup_log" >&2
-			rm -rf "$build"
 			die "the build could not be set up"
 		}
 	fi

@@ -7,7 +7,7 @@
 # while with CI=true a skipped check counts as failed.
 set -u
 
-PACKAGES="gcc clang libclang-rt-14-dev meson ninja-build pkg-config libcjson-dev
+PACKAGES="gcc libc6-dev clang libclang-rt-14-dev meson ninja-build pkg-config libcjson-dev
 	libyaml-dev libarchive-dev libssl-dev libcmocka-dev scdoc shellcheck bash
 	zstd jq strace mandoc python3 python3-numpy python3-torch wamerican"
 OPTIONAL="libclang-rt-14-dev mandoc" # absent elsewhere: fewer checks
