@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 
 struct gpc_gpu_info {
 	char name[96];             /* as NVML says: "NVIDIA H200" */
@@ -20,6 +21,7 @@ struct gpc_nvml;               /* opaque */
 /* GPC_EUNSUPPORTED when the library or the driver is absent: no GPU here. */
 int gpc_nvml_open(struct gpc_nvml **ret_n, struct gpc_error *err) gpc_must_check;
 void gpc_nvml_free(struct gpc_nvml *n);
+GPC_CLEANUP_POINTER(gpc_nvml);
 size_t gpc_nvml_count(const struct gpc_nvml *n);
 int gpc_nvml_info(struct gpc_nvml *n, size_t gpu, struct gpc_gpu_info *ret_i,
 	struct gpc_error *err) gpc_must_check;

@@ -1,0 +1,218 @@
+#define _GNU_SOURCE
+/* Processes as Linux shows them below /proc. Every one of them may be gone
+ * between two reads: that is no error, it is just not counted. */
+#include "provider/procs.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+#ifndef SYS_close_range
+#define SYS_close_range 436   /* the same number on every architecture */
+#endif
+enum { STAT_PPID = 2, STAT_PGID = 3, STAT_RSS = 22, MAX_ENVIRON = 4 << 20 };
+
+static bool pid_of(const char *name, pid_t *ret_pid)
+{
+	int64_t n;
+
+	if (name[0] < '1' || name[0] > '9')
+		return false;
+	if (gpc_parse_i64(name, 1, INT32_MAX, "pid", &n, NULL) < 0)
+		return false;
+	*ret_pid = (pid_t)n;
+	return true;
+}
+
+/* Calls fn for each process. */
+static void each_pid(void (*fn)(pid_t pid, void *arg), void *arg)
+{
+	DIR *d = opendir("/proc");
+	struct dirent *e;
+	pid_t pid;
+
+	if (!d)
+		return;
+	while ((e = readdir(d)))
+		if (pid_of(e->d_name, &pid))
+			fn(pid, arg);
+	closedir(d);
+}
+
+static int64_t number(struct gpc_str s)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < s.len && s.ptr[i] >= '0' && s.ptr[i] <= '9'; i++)
+		n = n * 10 + (s.ptr[i] - '0');
+	return n;
+}
+
+/* "pid (name, which may hold anything) S ppid pgid ...": fields are counted
+ * from the last parenthesis, with the state as number 1. */
+static bool parse_stat(const char *text, struct gpc_proc *p)
+{
+	const char *end = strrchr(text, ')');
+	struct gpc_str rest, part;
+
+	if (!end || end[1] != ' ')
+		return false;
+	rest = gpc_str_of(end + 2);
+	for (int i = 1; gpc_str_split(&rest, ' ', &part); i++) {
+		if (i == 1)
+			p->zombie = part.ptr[0] == 'Z' || part.ptr[0] == 'X';
+		if (i == STAT_PPID)
+			p->ppid = (pid_t)number(part);
+		if (i == STAT_PGID)
+			p->pgid = (pid_t)number(part);
+		if (i == STAT_RSS) {
+			p->rss_bytes = (uint64_t)number(part)
+				* (uint64_t)sysconf(_SC_PAGESIZE);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void add_proc(pid_t pid, void *arg)
+{
+	struct gpc_procs *all = arg;
+	struct gpc_proc p = { .pid = pid };
+	char path[64], text[1024];
+	gpc_autofd fd = -1;
+	size_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (gpc_open(path, O_RDONLY, 0, &fd, NULL) < 0
+		|| gpc_read_full(fd, text, sizeof(text) - 1, path, &n, NULL) < 0)
+		return;
+	text[n] = '\0';
+	if (parse_stat(text, &p))
+		*gpc_vec_push(all) = p;
+}
+
+void gpc_procs_list(struct gpc_procs *ret_p)
+{
+	*ret_p = (struct gpc_procs){0};
+	each_pid(add_proc, ret_p);
+}
+
+static bool is_below(const struct gpc_procs *p, pid_t pid, pid_t root)
+{
+	if (pid == root)
+		return true;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->v[i].pid == pid)
+			return p->v[i].below;
+	return false;
+}
+
+size_t gpc_procs_below(struct gpc_procs *p, pid_t root)
+{
+	size_t n = 0, before;
+
+	for (size_t i = 0; i < p->n; i++)
+		p->v[i].below = false;
+	do {
+		before = n;
+		for (size_t i = 0; i < p->n; i++) {
+			struct gpc_proc *x = &p->v[i];
+
+			if (x->below || x->zombie || x->pid == root
+				|| !is_below(p, x->ppid, root))
+				continue;
+			x->below = true;
+			n++;
+		}
+	} while (n != before);
+	return n;
+}
+
+void gpc_procs_clear(struct gpc_procs *p)
+{
+	gpc_vec_free(p);
+}
+
+static bool has_entry(const struct gpc_buf *environ_text, const char *entry)
+{
+	size_t len = strlen(entry), at = 0;
+	const char *s = gpc_buf_str(environ_text);
+
+	while (at < environ_text->len) {
+		size_t n = strnlen(s + at, environ_text->len - at);
+
+		if (n == len && memcmp(s + at, entry, n) == 0)
+			return true;
+		at += n + 1;
+	}
+	return false;
+}
+
+struct killing { const char *entry; size_t n; };
+
+static void kill_marked(pid_t pid, void *arg)
+{
+	struct killing *k = arg;
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	char path[64];
+
+	if (pid == getpid())
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	if (gpc_read_file(path, MAX_ENVIRON, &b, NULL) < 0
+		|| !has_entry(&b, k->entry))
+		return;
+	if (kill(pid, SIGKILL) == 0)
+		k->n++;
+}
+
+size_t gpc_procs_kill_marked(const char *entry)
+{
+	struct killing k = { .entry = entry };
+
+	each_pid(kill_marked, &k);
+	return k.n;
+}
+
+bool gpc_proc_handles(pid_t pid, int signal)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	unsigned long long mask = 0;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	if (signal < 1 || signal > 64 || gpc_read_file(path, 1 << 16, &b, NULL) < 0)
+		return true;
+	for (int i = 0; i < 2; i++) {
+		const char *at = strstr(gpc_buf_str(&b), i ? "SigIgn:" : "SigCgt:");
+		unsigned long long one = 0;
+
+		if (!at)
+			return true;
+		for (at += 7; *at == '\t' || *at == ' '; at++)
+			;
+		for (; *at && strchr("0123456789abcdef", *at); at++)
+			one = one * 16 + (unsigned)(*at <= '9' ? *at - '0'
+				: *at - 'a' + 10);
+		mask |= one;
+	}
+	return mask >> (signal - 1) & 1;
+}
+
+void gpc_close_from(int fd)
+{
+	if (syscall(SYS_close_range, (unsigned)fd, ~0U, 0U) == 0)
+		return;
+	for (int i = fd; i < 65536; i++)
+		close(i);
+}

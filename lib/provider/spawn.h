@@ -1,0 +1,9 @@
+/* Starts a launcher for a node's folder, as a process that nobody waits for. */
+#pragma once
+#include "base/err.h"
+
+/* Runs `self_path agent --launch dir` in a session of its own, with dir's log
+ * as its output and a small environment, and returns once it has taken the node
+ * over. GPC_EIO when it could not; dir's log may say more. */
+int gpc_spawn_launcher(const char *self_path, const char *dir,
+	struct gpc_error *err) gpc_must_check;
