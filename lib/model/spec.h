@@ -100,8 +100,7 @@ struct gpc_resources {
 	struct gpc_spec_autostop autostop;
 	struct gpc_spec_job_recovery job_recovery;
 	struct gpc_json *accelerator_args, *volumes; /* checked and carried */
-	bool priority_set;
-	int priority;
+	int priority;               /* 0 = unset */
 	char *priority_class;
 	/* Complete alternatives (outer values already merged in): any_of =
 	 * cheapest first, ordered = in this order. At most one is not empty;
@@ -213,7 +212,6 @@ struct gpc_spec {
 	struct gpc_json *sweep, *service, *pool, *config, *volumes;
 	struct gpc_json *managed_secrets, *inputs, *outputs;
 	char *event_callback;
-	bool no_api_server_access;
 	/* not part of the value: for messages */
 	char *source;               /* "job.yaml" */
 	GPC_VEC(struct gpc_spec_place) places;
@@ -337,6 +335,7 @@ struct gpc_spec_field {
 	enum gpc_spec_state state;
 	bool ours;            /* not a field of SkyPilot */
 	int kind;             /* the rest is the reader's business */
+	int unset;            /* of whole numbers: what "not given" looks like */
 	unsigned flags;
 	size_t offset;
 	double min, max;
