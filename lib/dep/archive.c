@@ -30,7 +30,6 @@
 	X(archive_entry_size) \
 	X(archive_entry_size_is_set) \
 	X(archive_write_new) \
-	X(archive_write_fail) \
 	X(archive_write_free) \
 	X(archive_write_close) \
 	X(archive_write_add_filter_zstd) \
@@ -72,7 +71,6 @@ struct gpc_archive_writer {
 	struct archive_entry *entry;
 	gpc_archive_out_fn *out;
 	void *arg;
-	bool finished;
 	int r;                  /* of a failed out */
 	struct gpc_error err;
 };
@@ -112,6 +110,8 @@ static int fail_read(struct gpc_archive_reader *r, struct gpc_error *err)
 	return fail_archive(r->a, r->r, &r->err, GPC_EPROTO, err);
 }
 
+/* Never fails: libarchive leaks what it cannot close. Every caller looks at
+ * w->r instead. */
 static la_ssize_t on_write(struct archive *a, void *arg, const void *data,
 	size_t n)
 {
@@ -120,7 +120,7 @@ static la_ssize_t on_write(struct archive *a, void *arg, const void *data,
 	(void)a;
 	if (w->r == 0)
 		w->r = w->out(w->arg, data, n, &w->err);
-	return w->r < 0 ? -1 : (la_ssize_t)n;
+	return (la_ssize_t)n;
 }
 
 static int no_zstd(struct gpc_error *err)
@@ -206,7 +206,7 @@ int gpc_archive_begin(struct gpc_archive_writer *w, const char *path,
 	lib.archive_entry_set_perm(w->entry, 0644);
 	lib.archive_entry_set_mtime(w->entry, 0, 0);
 	lib.archive_entry_set_size(w->entry, (la_int64_t)size);
-	if (lib.archive_write_header(w->a, w->entry) != ARCHIVE_OK)
+	if (lib.archive_write_header(w->a, w->entry) != ARCHIVE_OK || w->r < 0)
 		return fail_write(w, err);
 	return 0;
 }
@@ -219,7 +219,7 @@ int gpc_archive_write(struct gpc_archive_writer *w, const void *data, size_t n,
 	while (n > 0) {
 		la_ssize_t done = lib.archive_write_data(w->a, p, n);
 
-		if (done < 0)
+		if (done < 0 || w->r < 0)
 			return fail_write(w, err);
 		if (done == 0)
 			return gpc_fail(err, GPC_EIO,
@@ -232,8 +232,7 @@ int gpc_archive_write(struct gpc_archive_writer *w, const void *data, size_t n,
 
 int gpc_archive_finish(struct gpc_archive_writer *w, struct gpc_error *err)
 {
-	w->finished = true;
-	if (lib.archive_write_close(w->a) != ARCHIVE_OK)
+	if (lib.archive_write_close(w->a) != ARCHIVE_OK || w->r < 0)
 		return fail_write(w, err);
 	return 0;
 }
@@ -243,9 +242,9 @@ void gpc_archive_writer_free(struct gpc_archive_writer *w)
 	if (!w)
 		return;
 	lib.archive_entry_free(w->entry);
-	/* Freeing would flush to a reader that no longer wants the bytes. */
-	if (w->a && !w->finished)
-		lib.archive_write_fail(w->a);
+	/* Freeing flushes; nobody wants the bytes of an unfinished archive. */
+	if (w->r == 0)
+		w->r = -GPC_ECANCELED;
 	lib.archive_write_free(w->a);
 	free(w);
 }
