@@ -9,3 +9,5 @@
 uint64_t gpc_proc_start(pid_t pid);
 /* True while that very process exists and is no zombie. */
 bool gpc_proc_alive(pid_t pid, uint64_t start);
+/* Absolute path of this program's file; NULL where it cannot be found. Owned. */
+char *gpc_proc_self(void);

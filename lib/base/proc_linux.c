@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/parse.h"
@@ -63,4 +64,15 @@ bool gpc_proc_alive(pid_t pid, uint64_t start)
 
 	return read_stat(pid, &state, &now) && now == start && state != 'Z' &&
 		state != 'X';
+}
+
+char *gpc_proc_self(void)
+{
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	if (n <= 0)
+		return NULL;
+	path[n] = '\0';
+	return gpc_strdup(path);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "dep/crypto.h"
@@ -36,10 +37,27 @@ static int place_init(struct gpc_place *p,
 
 	place_owner(&p->owner, options->owner);
 	gpc_boot_id(p->boot);
-	p->self_path = gpc_strdup(options->self_path);
+	p->self_path = options->self_path ? gpc_strdup(options->self_path) :
+		gpc_proc_self();
 	r = gpc_xdg(GPC_XDG_STATE, NULL, &p->state_dir, err);
 	if (r == 0)
 		r = gpc_xdg(GPC_XDG_CACHE, NULL, &p->cache_dir, err);
+	return r;
+}
+
+static int open_store(struct gpc_session *s, unsigned flags,
+	struct gpc_error *err)
+{
+	int r = gpc_store_open(s->options.store_url, flags, s->log, &s->store,
+		err);
+
+	if (r == 0)
+		r = gpc_store_identify(s->store, flags, err);
+	if (r == -GPC_ENOTFOUND && s->options.no_store) {
+		gpc_store_free(s->store);
+		s->store = NULL;
+		return 0;
+	}
 	return r;
 }
 
@@ -55,10 +73,7 @@ int gpc_session_open(const struct gpc_session_options *options,
 	s->options = *options;
 	r = place_init(&s->place, options, err);
 	if (r == 0)
-		r = gpc_store_open(options->store_url, flags, s->log, &s->store,
-			err);
-	if (r == 0)
-		r = gpc_store_identify(s->store, flags, err);
+		r = open_store(s, flags, err);
 	if (r < 0)
 		return r;
 	*ret_s = gpc_steal(&s);
@@ -91,7 +106,7 @@ int gpc_session_provider(struct gpc_session *s, const char *name,
 {
 	*ctx = (struct gpc_provider_context) {
 		.log = s->log,
-		.store_id = s->store->id,
+		.store_id = s->store ? s->store->id : "",
 		.state_dir = s->place.state_dir,
 		.self_path = s->place.self_path,
 		.price_per_hour = s->options.local_price,

@@ -1,0 +1,309 @@
+/* Buying nodes exactly once: the intent, with its token and the whole request,
+ * is durable before the call; a repeat sends the same bytes; whatever the call
+ * made is recorded at once. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "base/time.h"
+#include "core/cost.h"
+#include "core/plan.h"
+#include "core/supervision.h"
+#include "dep/crypto.h"
+
+#define CAPACITY_RETRY_MS 5000
+#define UNCLEAR_RETRY_MS 2000
+
+int gpc_supervision_attempt(struct gpc_supervision *sv, bool *progressed,
+	struct gpc_error *err)
+{
+	const struct gpc_job_state *st = &sv->journal.state;
+	struct gpc_json *data;
+	int64_t before = st->n;
+	int r = gpc_supervision_note_checkpoint(sv, progressed, err);
+
+	if (r < 0 || st->n != before)
+		return r;
+	data = gpc_json_object();
+	gpc_json_set_int(data, "attempt", st->attempt + 1);
+	if (st->checkpoint)
+		gpc_json_set_str(data, "resume_from", st->checkpoint);
+	return gpc_supervision_append(sv, GPC_EVENT_ATTEMPT, data, progressed,
+		err);
+}
+
+/* A UUID (version 8: our own content) from a hash of the store, the job and the
+ * number of the intent's own event: a new intent always has a new token. */
+static void make_token(const struct gpc_supervision *sv, int64_t n,
+	char ret_token[37])
+{
+	gpc_autostr *text = gpc_format("gpucloud intent %s %s %lld",
+		sv->session->store->id, sv->job.id, (long long)n);
+	char h[GPC_SHA256_HEX];
+
+	gpc_sha256_hex(text, strlen(text), h);
+	snprintf(ret_token, 37, "%.8s-%.4s-8%.3s-8%.3s-%.12s", h, h + 8,
+		h + 12, h + 15, h + 18);
+}
+
+static int count_missing(const struct gpc_job_state *st)
+{
+	int missing = st->num_nodes;
+
+	gpc_vec_each(n, &st->nodes) {
+		if (n->attempt == st->attempt && n->status != GPC_NODE_RELEASED)
+			missing--;
+	}
+	gpc_vec_each(i, &st->intents) {
+		if (i->attempt == st->attempt)
+			missing -= (int)gpc_json_get_int(i->request, "count", 0);
+	}
+	return missing;
+}
+
+static void fill_limits(const struct gpc_supervision *sv, struct gpc_launch *l)
+{
+	const struct gpc_resources *r = gpc_spec_candidate(&sv->spec, 0);
+
+	l->cpus = r->cpus;
+	l->cpus_at_least = r->cpus_at_least;
+	l->memory_bytes = (int64_t)r->memory_bytes;
+	l->memory_at_least = r->memory_at_least;
+	l->gpus = gpc_resources_gpu_count(r);
+}
+
+static const char *const end_by_reasons[] = {
+	[GPC_END_NEVER] = "", [GPC_END_TIME] = "time_limit",
+	[GPC_END_LIFETIME] = "lifetime", [GPC_END_COST] = "cost_limit",
+};
+
+static void fill_launch(struct gpc_supervision *sv, struct gpc_plan *plan,
+	int count, struct gpc_launch *l)
+{
+	const struct gpc_job_state *st = &sv->journal.state;
+	char token[37];
+
+	make_token(sv, st->n + 1, token);
+	l->v = 1;
+	l->token = gpc_strdup(token);
+	l->job = gpc_strdup(sv->job.id);
+	l->name = gpc_format("gpucloud-%s-%d", sv->job.id, st->attempt);
+	l->attempt = st->attempt;
+	l->count = count;
+	l->provider = gpc_strdup(plan->offers.v[0].provider);
+	l->store_url = gpc_strdup(sv->session->store->url);
+	l->expires_ms = plan->life_ms > 0 ? gpc_wall_ms() + plan->life_ms : 0;
+	fill_limits(sv, l);
+	/* The offer moves over; the plan keeps an empty one. */
+	l->offer = plan->offers.v[0];
+	plan->offers.v[0] = (struct gpc_offer) {0};
+	gpc_pairs_set(&l->tags, "gpucloud-store", sv->session->store->id);
+	gpc_pairs_set(&l->tags, "gpucloud-job", sv->job.id);
+	gpc_pairs_set(&l->tags, "gpucloud-owner", sv->job.owner.hash);
+	gpc_pairs_setf(&l->tags, "gpucloud-expires", "%lld",
+		(long long)(l->expires_ms / 1000));
+	l->rest = gpc_json_object();
+	gpc_json_set_str(l->rest, "expires_reason", end_by_reasons[plan->end_by]);
+}
+
+/* Capacity comes and goes: wait as long as the spec says, else for ever. */
+static int wait_for_capacity(struct gpc_supervision *sv, bool *progressed,
+	const struct gpc_error *why, struct gpc_error *err)
+{
+	int64_t now = gpc_boot_ms();
+	int64_t limit = sv->spec.recovery.wait_capacity_ms;
+
+	if (!sv->wait_since_ms)
+		sv->wait_since_ms = now;
+	if (limit > 0 && now - sv->wait_since_ms >= limit)
+		return gpc_supervision_end(sv, why->code == GPC_EQUOTA ?
+			GPC_REASON_QUOTA : GPC_REASON_NO_CAPACITY, 0, 0, 0,
+			progressed, err);
+	sv->retry_ms = now + CAPACITY_RETRY_MS;
+	gpc_supervision_note(sv, "waits for capacity: %s", why->msg);
+	return 0;
+}
+
+static int cannot_buy(struct gpc_supervision *sv, bool *progressed,
+	const struct gpc_error *why, struct gpc_error *err)
+{
+	switch (why->code) {
+	case GPC_EOVERCAP:
+		return gpc_supervision_end(sv, sv->spec.limits.cost.currency[0] ?
+			GPC_REASON_COST_LIMIT : GPC_REASON_PRICE_ABOVE_CAP,
+			0, 0, 0, progressed, err);
+	case GPC_ECONFIG:
+	case GPC_EUNSUPPORTED:
+	case GPC_ENOTFOUND:
+		gpc_supervision_note(sv, "cannot start: %s", why->msg);
+		return gpc_supervision_end(sv, GPC_REASON_SPEC_INVALID, 0, 0, 0,
+			progressed, err);
+	case GPC_EAUTH:
+		gpc_supervision_note(sv, "cannot start: %s", why->msg);
+		return gpc_supervision_end(sv, GPC_REASON_AUTH, 0, 0, 0,
+			progressed, err);
+	case GPC_ECAPACITY:
+	case GPC_EQUOTA:
+		return wait_for_capacity(sv, progressed, why, err);
+	default:
+		sv->retry_ms = gpc_boot_ms() + UNCLEAR_RETRY_MS;
+		gpc_supervision_note(sv, "tries again: %s", why->msg);
+		return 0;
+	}
+}
+
+int gpc_supervision_intend(struct gpc_supervision *sv, bool *progressed,
+	struct gpc_error *err)
+{
+	const struct gpc_job_state *st = &sv->journal.state;
+	gpc_auto(gpc_plan) struct gpc_plan plan = {0};
+	gpc_auto(gpc_launch) struct gpc_launch launch = {0};
+	struct gpc_error why = {0};
+	struct gpc_json *data;
+	int count = count_missing(st);
+
+	if (count <= 0 || gpc_boot_ms() < sv->retry_ms)
+		return 0;
+	if (gpc_plan_make(sv->session, &sv->spec,
+		gpc_cost_spent(st, gpc_wall_ms()), st->ran_ms, &plan, &why) < 0)
+		return cannot_buy(sv, progressed, &why, err);
+	fill_launch(sv, &plan, count, &launch);
+	data = gpc_json_object();
+	gpc_json_set_int(data, "attempt", st->attempt);
+	gpc_json_set_str(data, "token", launch.token);
+	gpc_json_set(data, "request", gpc_launch_write(&launch));
+	return gpc_supervision_append(sv, GPC_EVENT_INTENT, data, progressed,
+		err);
+}
+
+int gpc_supervision_void(struct gpc_supervision *sv, size_t intent,
+	bool *progressed, struct gpc_error *err)
+{
+	struct gpc_json *data = gpc_json_object();
+
+	gpc_json_set_int(data, "intent", sv->journal.state.intents.v[intent].n);
+	return gpc_supervision_append(sv, GPC_EVENT_VOID, data, progressed, err);
+}
+
+/* Ranks that no node of this attempt has, in order. */
+static int next_free_rank(const struct gpc_job_state *st, int from)
+{
+	for (int rank = from; rank < st->num_nodes; rank++) {
+		bool taken = false;
+
+		gpc_vec_each(n, &st->nodes)
+			taken |= n->attempt == st->attempt && n->rank == rank &&
+				n->status != GPC_NODE_RELEASED;
+		if (!taken)
+			return rank;
+	}
+	return st->num_nodes;
+}
+
+static struct gpc_json *created_payload(const struct gpc_job_state *st,
+	const struct gpc_intent *intent, const struct gpc_launch *l,
+	const struct gpc_instances *made)
+{
+	struct gpc_json *data = gpc_json_object();
+	struct gpc_json *nodes = gpc_json_array();
+	int rank = -1;
+
+	gpc_vec_each(x, made) {
+		struct gpc_json *n = gpc_json_object();
+
+		rank = next_free_rank(st, rank + 1);
+		gpc_json_set_int(n, "rank", rank);
+		gpc_json_set_str(n, "id", x->id);
+		if (x->address)
+			gpc_json_set_str(n, "address", x->address);
+		gpc_json_set_int(n, "expires_ms",
+			x->expires_ms ? x->expires_ms : l->expires_ms);
+		gpc_json_set_str(n, "provider", l->provider);
+		gpc_json_set_str(n, "offer", l->offer.instance_type);
+		gpc_json_add(nodes, n);
+	}
+	gpc_json_set_int(data, "intent", intent->n);
+	gpc_json_set(data, "nodes", nodes);
+	return data;
+}
+
+/* The rate in force is its own event, read back after the create. */
+static int record_rates(struct gpc_supervision *sv, struct gpc_money rate,
+	bool *progressed, struct gpc_error *err)
+{
+	const struct gpc_job_state *st = &sv->journal.state;
+
+	if (rate.micros == 0)
+		return 0;
+	for (size_t i = 0; i < st->nodes.n; i++) {
+		const struct gpc_node *n = &st->nodes.v[i];
+		struct gpc_json *data, *money;
+		char text[GPC_MONEY_SIZE];
+		int r;
+
+		if (n->attempt != st->attempt || n->rate.micros != 0 ||
+			n->status == GPC_NODE_RELEASED)
+			continue;
+		data = gpc_json_object();
+		money = gpc_json_object();
+		gpc_json_set_str(money, "amount", gpc_money_decimal(rate, text));
+		gpc_json_set_str(money, "currency", rate.currency);
+		gpc_json_set_int(data, "rank", n->rank);
+		gpc_json_set_int(data, "attempt", n->attempt);
+		gpc_json_set(data, "rate", money);
+		r = gpc_supervision_append(sv, GPC_EVENT_RATE, data, progressed,
+			err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* A refused create gives its intent up, so that the next one is planned anew. */
+static int create_failed(struct gpc_supervision *sv, size_t intent,
+	bool *progressed, const struct gpc_error *why, struct gpc_error *err)
+{
+	int r;
+
+	if (gpc_code_retryable(why->code) || why->code == GPC_EIO) {
+		sv->retry_ms = gpc_boot_ms() + UNCLEAR_RETRY_MS;
+		gpc_supervision_note(sv, "tries again: %s", why->msg);
+		return 0;
+	}
+	r = gpc_supervision_void(sv, intent, progressed, err);
+	return r < 0 ? r : cannot_buy(sv, progressed, why, err);
+}
+
+int gpc_supervision_create(struct gpc_supervision *sv, size_t intent,
+	bool *progressed, struct gpc_error *err)
+{
+	const struct gpc_job_state *st = &sv->journal.state;
+	const struct gpc_intent *x = &st->intents.v[intent];
+	gpc_auto(gpc_launch) struct gpc_launch launch = {0};
+	gpc_auto(gpc_instances) struct gpc_instances made = {0};
+	struct gpc_error why = {0};
+	bool current = false;
+	int r;
+
+	if (gpc_boot_ms() < sv->retry_ms)
+		return 0;
+	r = gpc_launch_read(x->request, &launch, err);
+	if (r == 0)
+		r = gpc_supervision_provider(sv, err);
+	if (r == 0)
+		r = gpc_journal_is_current(&sv->journal, &current, err);
+	if (r < 0)
+		return r;
+	if (!current) {
+		*progressed = true;
+		return gpc_journal_refresh(&sv->journal, NULL, err);
+	}
+	if (sv->provider->ops->create(sv->provider, &launch, &made, &why) < 0)
+		return create_failed(sv, intent, progressed, &why, err);
+	sv->listed_ms = 0;
+	sv->wait_since_ms = 0;
+	gpc_supervision_note(sv, NULL);
+	r = gpc_supervision_append(sv, GPC_EVENT_CREATED,
+		created_payload(st, x, &launch, &made), progressed, err);
+	return r < 0 ? r : record_rates(sv, launch.offer.price, progressed, err);
+}

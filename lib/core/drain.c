@@ -1,0 +1,111 @@
+/* Giving nodes back. A node that ended its work releases itself; this waits for
+ * it as long as it shows that it still saves, ends it otherwise, and writes
+ * `released` only when the provider confirms that it is gone. */
+#include <string.h>
+
+#include "base/str.h"
+#include "base/time.h"
+#include "core/facts.h"
+#include "core/supervision.h"
+
+#define MARGIN_MS 60000
+#define DONE_MS 10000
+#define NOW_MS 5000
+#define DRAIN_MS 3600000
+#define STILL_MS 180000
+#define UNSEEN_MS 300000
+
+static struct gpc_leaving *leaving(struct gpc_supervision *sv, const char *id)
+{
+	struct gpc_leaving *l;
+
+	gpc_vec_each(x, &sv->leaving) {
+		if (gpc_eq(x->id, id))
+			return x;
+	}
+	l = gpc_vec_push(&sv->leaving);
+	l->id = gpc_strdup(id);
+	l->since_ms = gpc_boot_ms();
+	return l;
+}
+
+int gpc_supervision_destroy(struct gpc_supervision *sv, const char *id,
+	struct gpc_error *err)
+{
+	int r = gpc_supervision_provider(sv, err);
+
+	if (r == 0)
+		r = sv->provider->ops->destroy(sv->provider, &id, 1, err);
+	sv->listed_ms = 0;
+	return gpc_wrap(err, r, "release %s", id);
+}
+
+/* How long a node that has to go may still take. */
+static int64_t patience_ms(struct gpc_supervision *sv, const struct gpc_node *n)
+{
+	int64_t grace = sv->spec.checkpoint.grace_ms + MARGIN_MS;
+	gpc_auto(gpc_beat) struct gpc_beat beat = {0};
+	struct gpc_pulse *p;
+	bool found = false;
+
+	if (sv->journal.state.cancel_now)
+		return NOW_MS;
+	if (gpc_facts_beat(sv->session->store, sv->job.id, n->attempt, n->rank,
+		&beat, &found, NULL) < 0 || !found)
+		return grace;
+	p = gpc_supervision_pulse(sv, n->attempt, n->rank);
+	if (p->beat_n != beat.n) {
+		p->beat_n = beat.n;
+		p->changed_ms = gpc_boot_ms();
+	}
+	if (beat.phase == GPC_PHASE_DONE)
+		return DONE_MS;
+	if (beat.phase >= GPC_PHASE_SAVE &&
+		gpc_boot_ms() - p->changed_ms < STILL_MS)
+		return DRAIN_MS;
+	return grace;
+}
+
+static int record_released(struct gpc_supervision *sv, const struct gpc_node *n,
+	bool *progressed, struct gpc_error *err)
+{
+	struct gpc_json *data = gpc_json_object();
+
+	gpc_json_set_int(data, "attempt", n->attempt);
+	gpc_json_set_int(data, "rank", n->rank);
+	gpc_json_set_str(data, "id", n->id);
+	gpc_json_set_int(data, "at_ms", gpc_wall_ms());
+	return gpc_supervision_append(sv, GPC_EVENT_RELEASED, data, progressed,
+		err);
+}
+
+static bool confirmed_gone(const struct gpc_node *n,
+	const struct gpc_instance *x, const struct gpc_leaving *l)
+{
+	if (x)
+		return x->state == GPC_INSTANCE_GONE;
+	return l->destroyed || gpc_wall_ms() - n->created_ms > UNSEEN_MS;
+}
+
+int gpc_supervision_release(struct gpc_supervision *sv, size_t node,
+	bool *progressed, struct gpc_error *err)
+{
+	const struct gpc_node *n = &sv->journal.state.nodes.v[node];
+	struct gpc_leaving *l = leaving(sv, n->id);
+	const struct gpc_instance *x;
+	int64_t now = gpc_boot_ms();
+	int r = gpc_supervision_list(sv, 200, err);
+
+	if (r < 0)
+		return r;
+	x = gpc_supervision_instance(sv, n->id);
+	if (confirmed_gone(n, x, l)) {
+		/* What is left of it (processes, its folder) goes too. */
+		r = x ? gpc_supervision_destroy(sv, n->id, err) : 0;
+		return r < 0 ? r : record_released(sv, n, progressed, err);
+	}
+	if (now - l->since_ms < patience_ms(sv, n))
+		return 0;
+	l->destroyed = true;
+	return gpc_supervision_destroy(sv, n->id, err);
+}

@@ -1,0 +1,314 @@
+/* One job's supervision: refresh the state, hold the right to act, ask the
+ * state machine for actions, do them until only waiting is left. Every action
+ * may be done again: a crash anywhere repeats, never doubles. */
+#include <string.h>
+
+#include "base/rand.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "core/recover.h"
+#include "core/supervision.h"
+#include "record/index.h"
+#include "record/keys.h"
+
+#define MAX_ACTIONS 4200
+#define MAX_ROUNDS 64
+#define JOB_MAX ((size_t)8 << 20)
+
+/* --- life ------------------------------------------------------------------ */
+static int load(struct gpc_supervision *sv, const char *job,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = { .max = JOB_MAX };
+	gpc_key key;
+	int r;
+
+	gpc_key_job(key, job);
+	r = gpc_store_get(sv->session->store, key, JOB_MAX, &b, err);
+	if (r == 0)
+		r = gpc_job_parse(b.data, b.len, &sv->job, err);
+	if (r == 0)
+		r = gpc_spec_from_json(sv->job.spec, key, &sv->spec, NULL, err);
+	return gpc_wrap(err, r, "job %s", job);
+}
+
+int gpc_supervision_new(struct gpc_session *s, const char *job,
+	struct gpc_supervision **ret_sv, struct gpc_error *err)
+{
+	gpc_autoptr(gpc_supervision) *sv = gpc_alloc(sizeof(*sv));
+	gpc_autostr *by = gpc_session_by(s, "supervisor");
+	int r;
+
+	sv->session = s;
+	gpc_rand_base32(sv->id, sizeof(sv->id) - 1);
+	r = load(sv, job, err);
+	if (r < 0)
+		return r;
+	sv->policy = gpc_recover_policy(&sv->spec);
+	gpc_journal_init(&sv->journal, s->store, job, by);
+	*ret_sv = gpc_steal(&sv);
+	return 0;
+}
+
+void gpc_supervision_free(struct gpc_supervision *sv)
+{
+	if (!sv)
+		return;
+	gpc_job_clear(&sv->job);
+	gpc_spec_clear(&sv->spec);
+	gpc_journal_clear(&sv->journal);
+	gpc_provider_free(sv->provider);
+	gpc_instances_clear(&sv->instances);
+	gpc_vec_each(l, &sv->leaving)
+		free(l->id);
+	gpc_vec_free(&sv->leaving);
+	gpc_vec_free(&sv->pulses);
+	free(sv->seen);
+	free(sv->note);
+	free(sv);
+}
+
+const struct gpc_job_state *gpc_supervision_state(
+	const struct gpc_supervision *sv)
+{
+	return &sv->journal.state;
+}
+
+/* --- provider -------------------------------------------------------------- */
+int gpc_supervision_provider(struct gpc_supervision *sv, struct gpc_error *err)
+{
+	gpc_autostr *name = NULL;
+
+	if (sv->provider)
+		return 0;
+	name = gpc_resources_provider(gpc_spec_candidate(&sv->spec, 0));
+	return gpc_session_provider(sv->session, name ? name : "local",
+		&sv->provider_ctx, &sv->provider, err);
+}
+
+int gpc_supervision_list(struct gpc_supervision *sv, int64_t max_age_ms,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_instances) struct gpc_instances found = {0};
+	struct gpc_instances old;
+	int64_t now = gpc_boot_ms();
+	int r;
+
+	if (sv->listed_ms && now - sv->listed_ms < max_age_ms)
+		return 0;
+	r = gpc_supervision_provider(sv, err);
+	if (r == 0)
+		r = sv->provider->ops->list(sv->provider, &found, err);
+	if (r < 0)
+		return r;
+	old = sv->instances;
+	sv->instances = found;
+	found = old;
+	sv->listed_ms = now;
+	return 0;
+}
+
+const struct gpc_instance *gpc_supervision_instance(
+	const struct gpc_supervision *sv, const char *id)
+{
+	gpc_vec_each(x, &sv->instances) {
+		if (gpc_eq(x->id, id))
+			return x;
+	}
+	return NULL;
+}
+
+/* --- events ---------------------------------------------------------------- */
+static bool knows_node(const struct gpc_job_state *st,
+	const struct gpc_json *data)
+{
+	const struct gpc_json *n = gpc_json_first(gpc_json_get(data, "nodes"));
+	const char *id = gpc_json_get_str(n, "id");
+
+	gpc_vec_each(x, &st->nodes) {
+		if (id && gpc_eq(x->id, id))
+			return true;
+	}
+	return false;
+}
+
+static bool released_already(const struct gpc_job_state *st,
+	const struct gpc_json *data)
+{
+	const char *id = gpc_json_get_str(data, "id");
+
+	gpc_vec_each(x, &st->nodes) {
+		if (id && gpc_eq(x->id, id))
+			return x->status == GPC_NODE_RELEASED;
+	}
+	return true;
+}
+
+/* What happened happened: facts are recorded whatever others wrote meanwhile,
+ * unless they recorded the same. Decisions are made again instead. */
+static bool is_unrecorded_fact(const struct gpc_job_state *st,
+	enum gpc_event_type type, const struct gpc_json *data)
+{
+	if (type == GPC_EVENT_CREATED)
+		return !knows_node(st, data);
+	if (type == GPC_EVENT_RELEASED)
+		return !released_already(st, data);
+	return false;
+}
+
+int gpc_supervision_append(struct gpc_supervision *sv,
+	enum gpc_event_type type, struct gpc_json *data, bool *progressed,
+	struct gpc_error *err)
+{
+	gpc_autoptr(gpc_json) *payload = data;
+	int r;
+
+	do {
+		r = gpc_journal_append(&sv->journal, type,
+			gpc_json_copy(payload), err);
+	} while (r == -GPC_ECONFLICT &&
+		is_unrecorded_fact(&sv->journal.state, type, payload));
+	if (r == 0)
+		gpc_log(sv->session->log, GPC_VERBOSE, "%s: %s -> %s",
+			sv->job.id, gpc_event_type_names[type],
+			gpc_job_status_to_str(sv->journal.state.status));
+	*progressed = true;
+	return r == -GPC_ECONFLICT ? 0 : r;
+}
+
+int gpc_supervision_end(struct gpc_supervision *sv, enum gpc_reason reason,
+	int code, int signal, int rank, bool *progressed, struct gpc_error *err)
+{
+	struct gpc_json *data = gpc_json_object();
+
+	gpc_json_set_str(data, "reason", gpc_reason_to_str(reason));
+	if (code)
+		gpc_json_set_int(data, "code", code);
+	if (signal)
+		gpc_json_set_int(data, "signal", signal);
+	gpc_json_set_int(data, "rank", rank);
+	if (sv->note)
+		gpc_json_set_str(data, "detail", sv->note);
+	return gpc_supervision_append(sv, GPC_EVENT_ENDED, data, progressed, err);
+}
+
+/* --- step ------------------------------------------------------------------ */
+static int act(struct gpc_supervision *sv, const struct gpc_action *a,
+	bool *watched, bool *progressed, struct gpc_error *err)
+{
+	switch (a->kind) {
+	case GPC_ACTION_ATTEMPT:
+		return gpc_supervision_attempt(sv, progressed, err);
+	case GPC_ACTION_INTENT:
+		return gpc_supervision_intend(sv, progressed, err);
+	case GPC_ACTION_CREATE:
+		return gpc_supervision_create(sv, a->index, progressed, err);
+	case GPC_ACTION_VOID:
+		return gpc_supervision_void(sv, a->index, progressed, err);
+	case GPC_ACTION_RELEASE:
+		return gpc_supervision_release(sv, a->index, progressed, err);
+	case GPC_ACTION_END:
+		return gpc_supervision_end(sv, a->reason, a->code, a->signal,
+			a->rank, progressed, err);
+	case GPC_ACTION_WATCH:
+		if (*watched)   /* one look sees all nodes */
+			return 0;
+		*watched = true;
+		return gpc_supervision_watch(sv, progressed, err);
+	}
+	return 0;
+}
+
+static int act_on_all(struct gpc_supervision *sv, bool *progressed,
+	struct gpc_error *err)
+{
+	struct gpc_action *actions = gpc_array(MAX_ACTIONS, sizeof(*actions));
+	size_t n = gpc_state_next(&sv->journal.state, &sv->policy,
+		gpc_wall_ms(), actions, MAX_ACTIONS);
+	bool watched = false;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n && !*progressed; i++)
+		r = act(sv, &actions[i], &watched, progressed, err);
+	free(actions);
+	return r;
+}
+
+static bool all_released(const struct gpc_job_state *st)
+{
+	if (!gpc_job_status_is_end(st->status) || st->intents.n > 0)
+		return false;
+	gpc_vec_each(n, &st->nodes) {
+		if (n->status != GPC_NODE_RELEASED)
+			return false;
+	}
+	return true;
+}
+
+/* Ended and nothing held: secrets go, the index entry moves. */
+static int close_job(struct gpc_supervision *sv, struct gpc_error *err)
+{
+	gpc_key key;
+	int r = 0;
+
+	if (sv->closed)
+		return 0;
+	if (sv->job.secrets.n > 0)
+		r = gpc_store_del(sv->session->store,
+			gpc_key_secrets(key, sv->job.id), err);
+	if (r == 0)
+		r = gpc_index_put_done(sv->session->store, &sv->job,
+			&sv->journal.state, err);
+	sv->closed = r == 0;
+	return r;
+}
+
+/* A submit that died between job.json and its first event is completed. */
+static int refresh(struct gpc_supervision *sv, struct gpc_error *err)
+{
+	struct gpc_json *data;
+	int r = gpc_journal_refresh(&sv->journal, NULL, err);
+
+	if (r != -GPC_ENOTFOUND)
+		return r;
+	data = gpc_json_object();
+	gpc_json_set_int(data, "num_nodes", sv->spec.num_nodes);
+	r = gpc_journal_append(&sv->journal, GPC_EVENT_SUBMITTED, data, err);
+	return r == -GPC_ECONFLICT ? 0 : r;
+}
+
+static int64_t wake_ms(const struct gpc_job_state *st)
+{
+	return st->status == GPC_JOB_RUNNING ? 250 : 50;
+}
+
+int gpc_supervision_step(struct gpc_supervision *sv, bool *ret_done,
+	int64_t *ret_wake_ms, struct gpc_error *err)
+{
+	const struct gpc_job_state *st = &sv->journal.state;
+	bool holding = false, progressed = true;
+	int r = refresh(sv, err);
+
+	*ret_done = false;
+	*ret_wake_ms = 1000;
+	if (r == 0 && all_released(st)) {
+		*ret_done = true;
+		return close_job(sv, err);
+	}
+	if (r == 0)
+		r = gpc_supervision_hold(sv, gpc_boot_ms(), &holding, err);
+	if (r < 0 || !holding)
+		return r;
+	for (int i = 0; r == 0 && progressed && i < MAX_ROUNDS; i++) {
+		progressed = false;
+		r = act_on_all(sv, &progressed, err);
+		if (!gpc_eq(st->supervisor, sv->id))
+			return r;       /* somebody took over meanwhile */
+	}
+	*ret_wake_ms = progressed ? 0 : wake_ms(st);
+	if (r == 0 && all_released(st)) {
+		*ret_done = true;
+		r = close_job(sv, err);
+	}
+	return r;
+}

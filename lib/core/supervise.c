@@ -1,0 +1,224 @@
+/* The supervisor of one user, host and store: a lock file says that it is the
+ * only one, the index says which jobs it drives, and it ends with the last.
+ *
+ * Ending races with a submit that sees the lock held and goes away. So the lock
+ * is let go first and the index is read once more: a job that was listed before
+ * the submit looked at the lock is found then. */
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "core/release.h"
+#include "core/spawn.h"
+#include "core/supervise.h"
+#include "record/index.h"
+#include "record/keys.h"
+
+#define RELIST_MS 500
+#define ENTRY_STALE_MS 3600000
+#define SWEEP_MS 60000
+
+struct gang_member {
+	char job[GPC_JOB_ID_SIZE];
+	struct gpc_supervision *sv;   /* NULL = not loaded yet, or failed */
+	int64_t due_ms;               /* boot clock */
+	bool listed;
+};
+struct gang {
+	struct gpc_session *session;
+	GPC_VEC(struct gang_member) members;
+	int64_t listed_ms, swept_ms;
+};
+
+static void gang_clear(struct gang *g)
+{
+	gpc_vec_each(m, &g->members)
+		gpc_supervision_free(m->sv);
+	gpc_vec_free(&g->members);
+}
+
+static struct gang_member *gang_find(struct gang *g, const char *job)
+{
+	gpc_vec_each(m, &g->members) {
+		if (gpc_eq(m->job, job))
+			return m;
+	}
+	return NULL;
+}
+
+static void drop_unlisted(struct gang *g)
+{
+	for (size_t i = g->members.n; i-- > 0;) {
+		if (g->members.v[i].listed)
+			continue;
+		gpc_supervision_free(g->members.v[i].sv);
+		gpc_vec_remove(&g->members, i);
+	}
+}
+
+static int gang_list(struct gang *g, struct gpc_error *err)
+{
+	gpc_auto(gpc_index) struct gpc_index index = {0};
+	int r = gpc_index_list(g->session->store, INT64_MAX, &index, err);
+
+	if (r < 0)
+		return r;
+	gpc_vec_each(m, &g->members)
+		m->listed = false;
+	gpc_vec_each(x, &index) {
+		struct gang_member *m = gang_find(g, x->job);
+
+		if (!x->live || !gpc_eq(x->owner_hash,
+			g->session->place.owner.hash))
+			continue;
+		if (!m) {
+			m = gpc_vec_push(&g->members);
+			memcpy(m->job, x->job, sizeof(m->job));
+		}
+		m->listed = true;
+	}
+	drop_unlisted(g);
+	g->listed_ms = gpc_boot_ms();
+	return 0;
+}
+
+/* An entry without a job is a submit under way, or one that died. */
+static void load_failed(struct gang *g, struct gang_member *m, int r,
+	const struct gpc_error *why)
+{
+	if (r != -GPC_ENOTFOUND)
+		gpc_log(g->session->log, GPC_WARN, "%s", why->msg);
+	m->due_ms = gpc_boot_ms() + (r == -GPC_ENOTFOUND ? 500 : 30000);
+}
+
+static void member_step(struct gang *g, struct gang_member *m)
+{
+	struct gpc_error err = {0};
+	int64_t wake = 1000;
+	bool done = false;
+	int r = 0;
+
+	if (!m->sv)
+		r = gpc_supervision_new(g->session, m->job, &m->sv, &err);
+	if (r < 0) {
+		load_failed(g, m, r, &err);
+		return;
+	}
+	r = gpc_supervision_step(m->sv, &done, &wake, &err);
+	if (r < 0) {
+		gpc_log(g->session->log, GPC_WARN, "%s: %s", m->job, err.msg);
+		wake = 2000;
+	}
+	m->due_ms = gpc_boot_ms() + wake;
+	if (done && r == 0)
+		g->listed_ms = 0;       /* its entry has moved: look again */
+}
+
+static int64_t gang_step(struct gang *g)
+{
+	int64_t now = gpc_boot_ms(), next = now + 500;
+
+	for (size_t i = 0; i < g->members.n; i++) {
+		if (g->members.v[i].due_ms <= now)
+			member_step(g, &g->members.v[i]);
+		if (g->members.v[i].due_ms < next)
+			next = g->members.v[i].due_ms;
+	}
+	now = gpc_boot_ms();
+	return next > now ? next - now : 0;
+}
+
+/* Jobs, not bare entries: those of a submit that died do not keep us here. */
+static bool gang_is_idle(const struct gang *g)
+{
+	gpc_vec_each(m, &g->members) {
+		if (m->sv)
+			return false;
+	}
+	return true;
+}
+
+static int gang_run(struct gang *g, bool once, struct gpc_error *err)
+{
+	int64_t started = gpc_boot_ms();
+
+	while (!gpc_canceled(g->session->cancel)) {
+		int64_t wait;
+		int r = 0;
+
+		if (gpc_boot_ms() - g->listed_ms >= RELIST_MS || !g->listed_ms)
+			r = gang_list(g, err);
+		if (r < 0 && once)
+			return r;
+		if (r < 0)
+			gpc_log(g->session->log, GPC_WARN, "%s", err->msg);
+		wait = gang_step(g);
+		if (once && gpc_boot_ms() - started > 1000)
+			return 0;
+		if (gang_is_idle(g) && r == 0)
+			return 0;
+		gpc_sleep_ms(wait);
+	}
+	return 0;
+}
+
+static char *lock_path(struct gpc_session *s, const char *suffix)
+{
+	gpc_autostr *name = gpc_format("supervise-%s.%s", s->store->id, suffix);
+
+	return gpc_path_join(s->place.state_dir, name);
+}
+
+int gpc_supervise_run(struct gpc_session *s, bool once, struct gpc_error *err)
+{
+	gpc_autostr *path = lock_path(s, "lock");
+	struct gang g = { .session = s };
+	int r = gpc_mkdirs(s->place.state_dir, 0700, err);
+
+	while (r == 0) {
+		int fd = -1;
+
+		r = gpc_lock_file(path, false, &fd, err);
+		if (r == -GPC_ECONFLICT)
+			return gpc_fail(err, GPC_ECONFLICT,
+				"another process supervises your jobs in %s",
+				s->store->url);
+		if (r == 0)
+			r = gang_run(&g, once, err);
+		gpc_close(&fd);
+		if (r < 0 || once || gpc_canceled(s->cancel))
+			break;
+		gang_clear(&g);
+		r = gang_list(&g, err);
+		gang_step(&g);
+		if (gang_is_idle(&g))
+			break;
+	}
+	gang_clear(&g);
+	return r;
+}
+
+int gpc_supervisor_ensure(struct gpc_session *s, struct gpc_error *err)
+{
+	gpc_autostr *lock = lock_path(s, "lock");
+	gpc_autostr *log = lock_path(s, "log");
+	const char *argv[] = {
+		s->place.self_path, "supervise", "--store", s->store->url, NULL,
+	};
+	int fd = -1;
+	int r = gpc_mkdirs(s->place.state_dir, 0700, err);
+
+	if (r == 0)
+		r = gpc_lock_file(lock, false, &fd, err);
+	if (r == -GPC_ECONFLICT)
+		return 0;
+	gpc_close(&fd);
+	if (r == 0 && !s->place.self_path)
+		r = gpc_fail(err, GPC_EUNSUPPORTED,
+			"cannot find this program's own file to start a supervisor");
+	if (r == 0)
+		r = gpc_spawn_detached(argv, log, err);
+	return gpc_wrap(err, r, "start the supervisor");
+}

@@ -1,0 +1,93 @@
+/* What the parts of one job's supervision share: step.c decides, buy.c makes
+ * nodes, watch.c turns facts into events, drain.c gives nodes back. */
+#pragma once
+#include "core/supervise.h"
+#include "core/session.h"
+#include "model/node.h"
+#include "model/spec.h"
+#include "record/journal.h"
+#include "record/state.h"
+
+/* A node's beat as this process saw it change, by its own boot clock. */
+struct gpc_pulse {
+	int attempt, rank;
+	int64_t beat_n;               /* -1 = none seen yet */
+	int64_t changed_ms;
+	enum gpc_phase phase;
+};
+/* When this process first saw a node that has to go. */
+struct gpc_leaving { char *id; int64_t since_ms; bool destroyed; };
+
+struct gpc_supervision {
+	struct gpc_session *session;
+	struct gpc_job job;
+	struct gpc_spec spec;
+	struct gpc_journal journal;
+	struct gpc_recovery_policy policy;
+
+	char id[17];                  /* ours, in `supervisor` events */
+	char *seen;                   /* the holder's record as last read */
+	int64_t seen_ms;              /* boot clock: since when it is the same */
+	int64_t renewed_ms;           /* boot clock: our own record's last put */
+	int64_t renewals;
+	char *note;                   /* what the job waits for; shown by status */
+
+	struct gpc_provider_context provider_ctx;
+	struct gpc_provider *provider;
+	struct gpc_instances instances;
+	int64_t listed_ms;            /* boot clock; 0 = never */
+	int64_t retry_ms;             /* boot clock: no buying before it */
+	int64_t wait_since_ms;        /* boot clock: no capacity since then */
+	int64_t cancel_seen_ms;       /* boot clock; 0 = not asked */
+	int64_t checkpoints_ms;       /* boot clock of the last list */
+	GPC_VEC(struct gpc_pulse) pulses;
+	GPC_VEC(struct gpc_leaving) leaving;
+	bool closed;                  /* index says done */
+};
+
+/* supervisor.c: the right to act on this job. */
+int gpc_supervision_hold(struct gpc_supervision *sv, int64_t now_ms,
+	bool *ret_holding, struct gpc_error *err) gpc_must_check;
+void gpc_supervision_note(struct gpc_supervision *sv, const char *fmt, ...)
+	gpc_printf(2, 3);             /* NULL clears it */
+
+/* Appends; *progressed also when somebody else was first (decide again). */
+int gpc_supervision_append(struct gpc_supervision *sv,
+	enum gpc_event_type type, struct gpc_json *data, bool *progressed,
+	struct gpc_error *err) gpc_must_check;
+int gpc_supervision_end(struct gpc_supervision *sv, enum gpc_reason reason,
+	int code, int signal, int rank, bool *progressed,
+	struct gpc_error *err) gpc_must_check;
+
+/* buy.c */
+int gpc_supervision_attempt(struct gpc_supervision *sv, bool *progressed,
+	struct gpc_error *err) gpc_must_check;
+int gpc_supervision_intend(struct gpc_supervision *sv, bool *progressed,
+	struct gpc_error *err) gpc_must_check;
+int gpc_supervision_create(struct gpc_supervision *sv, size_t intent,
+	bool *progressed, struct gpc_error *err) gpc_must_check;
+int gpc_supervision_void(struct gpc_supervision *sv, size_t intent,
+	bool *progressed, struct gpc_error *err) gpc_must_check;
+
+/* watch.c */
+int gpc_supervision_watch(struct gpc_supervision *sv, bool *progressed,
+	struct gpc_error *err) gpc_must_check;
+/* Journals the newest complete checkpoint, if it is newer than the state's. */
+int gpc_supervision_note_checkpoint(struct gpc_supervision *sv,
+	bool *progressed, struct gpc_error *err) gpc_must_check;
+
+/* drain.c */
+int gpc_supervision_release(struct gpc_supervision *sv, size_t node,
+	bool *progressed, struct gpc_error *err) gpc_must_check;
+int gpc_supervision_destroy(struct gpc_supervision *sv, const char *id,
+	struct gpc_error *err) gpc_must_check;
+
+/* provider access: opened on first use, listed at most once a second. */
+int gpc_supervision_provider(struct gpc_supervision *sv,
+	struct gpc_error *err) gpc_must_check;
+int gpc_supervision_list(struct gpc_supervision *sv, int64_t max_age_ms,
+	struct gpc_error *err) gpc_must_check;
+const struct gpc_instance *gpc_supervision_instance(
+	const struct gpc_supervision *sv, const char *id);   /* or NULL */
+struct gpc_pulse *gpc_supervision_pulse(struct gpc_supervision *sv,
+	int attempt, int rank);

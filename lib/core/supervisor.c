@@ -1,0 +1,174 @@
+/* Who may act on a job. Taking over is winning a `supervisor` event; the plain
+ * record beside it only saves work: it shows that the holder lives. Safety
+ * rests on the journal: whoever acts on a stale state loses its append. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/proc.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "core/supervision.h"
+#include "record/keys.h"
+
+#include <unistd.h>
+
+#define STALE_MS 60000
+#define RENEW_MS 15000
+#define RECORD_MAX ((size_t)16 << 10)
+
+static int read_record(struct gpc_store *s, const char *job, char **ret_text,
+	struct gpc_error *err)
+{
+	struct gpc_buf b = {0};
+	gpc_key key;
+	int r;
+
+	gpc_key_job_file(key, job, "supervisor");
+	r = gpc_store_get(s, key, RECORD_MAX, &b, err);
+	if (r < 0) {
+		gpc_buf_clear(&b);
+		*ret_text = gpc_strdup("");
+		return r == -GPC_ENOTFOUND ? 0 : r;
+	}
+	return gpc_buf_finish(&b, ret_text, err);
+}
+
+static int put_record(struct gpc_supervision *sv, int64_t now_ms,
+	struct gpc_error *err)
+{
+	const struct gpc_place *place = &sv->session->place;
+	gpc_autoptr(gpc_json) *j = gpc_json_object();
+	gpc_autostr *text = NULL;
+	gpc_key key;
+
+	gpc_json_set_int(j, "v", 1);
+	gpc_json_set_str(j, "id", sv->id);
+	gpc_json_set_str(j, "user", place->owner.user);
+	gpc_json_set_str(j, "host", place->owner.host);
+	gpc_json_set_str(j, "boot", place->boot);
+	gpc_json_set_int(j, "pid", getpid());
+	gpc_json_set_int(j, "start", (int64_t)gpc_proc_start(getpid()));
+	gpc_json_set_int(j, "n", ++sv->renewals);
+	if (sv->note)
+		gpc_json_set_str(j, "note", sv->note);
+	sv->renewed_ms = now_ms;
+	text = gpc_json_print(j);
+	gpc_key_job_file(key, sv->job.id, "supervisor");
+	return gpc_store_put(sv->session->store, key, text, strlen(text), 0, err);
+}
+
+/* On this boot a process is there or it is not; elsewhere only time tells. */
+static bool is_dead_here(const struct gpc_json *record, const char *boot)
+{
+	const char *b = gpc_json_get_str(record, "boot");
+	pid_t pid = (pid_t)gpc_json_get_int(record, "pid", 0);
+	uint64_t start = (uint64_t)gpc_json_get_int(record, "start", 0);
+
+	return b && boot[0] && gpc_eq(b, boot) && !gpc_proc_alive(pid, start);
+}
+
+static bool may_take(struct gpc_supervision *sv, char *text, int64_t now_ms)
+{
+	gpc_autoptr(gpc_json) *record = NULL;
+
+	if (!sv->seen || !gpc_eq(sv->seen, text)) {
+		free(sv->seen);
+		sv->seen = text;
+		sv->seen_ms = now_ms;
+	} else {
+		free(text);
+	}
+	if (!sv->journal.state.supervisor)
+		return true;
+	if (now_ms - sv->seen_ms >= STALE_MS)
+		return true;
+	if (gpc_json_parse(sv->seen, strlen(sv->seen), &record, NULL) < 0)
+		return false;
+	return is_dead_here(record, sv->session->place.boot);
+}
+
+static int take(struct gpc_supervision *sv, int64_t now_ms, bool *ret_holding,
+	struct gpc_error *err)
+{
+	const struct gpc_place *place = &sv->session->place;
+	struct gpc_json *data = gpc_json_object();
+	int r;
+
+	gpc_json_set_str(data, "supervisor", sv->id);
+	gpc_json_set_str(data, "host", place->owner.host);
+	gpc_json_set_str(data, "boot", place->boot);
+	gpc_json_set_int(data, "pid", getpid());
+	r = gpc_journal_append(&sv->journal, GPC_EVENT_SUPERVISOR, data, err);
+	*ret_holding = r == 0;
+	if (r == -GPC_ECONFLICT)
+		return 0;
+	return r == 0 ? put_record(sv, now_ms, err) : r;
+}
+
+int gpc_supervision_hold(struct gpc_supervision *sv, int64_t now_ms,
+	bool *ret_holding, struct gpc_error *err)
+{
+	char *text = NULL;
+	int r;
+
+	*ret_holding = gpc_eq(sv->journal.state.supervisor, sv->id);
+	if (*ret_holding) {
+		if (sv->renewed_ms && now_ms - sv->renewed_ms < RENEW_MS)
+			return 0;
+		return put_record(sv, now_ms, err);
+	}
+	r = read_record(sv->session->store, sv->job.id, &text, err);
+	if (r < 0) {
+		free(text);
+		return r;
+	}
+	if (!may_take(sv, text, now_ms))
+		return 0;
+	return take(sv, now_ms, ret_holding, err);
+}
+
+void gpc_supervision_note(struct gpc_supervision *sv, const char *fmt, ...)
+{
+	gpc_autostr *text = NULL;
+	va_list ap;
+
+	if (fmt) {
+		va_start(ap, fmt);
+		text = gpc_vformat(fmt, ap);
+		va_end(ap);
+	}
+	if (gpc_eq(sv->note, text))
+		return;
+	gpc_set_str(&sv->note, text);
+	sv->renewed_ms = 0;     /* let readers see it with the next step */
+	if (text)
+		gpc_log(sv->session->log, GPC_INFO, "%s: %s", sv->job.id, text);
+}
+
+static char *describe_record(struct gpc_session *s, const struct gpc_json *rec)
+{
+	const char *host = gpc_json_get_str(rec, "host");
+	const char *user = gpc_json_get_str(rec, "user");
+	const char *boot = gpc_json_get_str(rec, "boot");
+	long pid = (long)gpc_json_get_int(rec, "pid", 0);
+
+	if (is_dead_here(rec, s->place.boot))
+		return gpc_format("nobody: process %ld on %s is gone; if the "
+			"node is lost, the job waits", pid, host ? host : "?");
+	if (boot && gpc_eq(boot, s->place.boot))
+		return gpc_format("background process %ld on this machine", pid);
+	return gpc_format("process %ld of %s on %s", pid, user ? user : "?",
+		host ? host : "?");
+}
+
+char *gpc_supervisor_describe(struct gpc_session *s, const char *job)
+{
+	gpc_autostr *text = NULL;
+	gpc_autoptr(gpc_json) *rec = NULL;
+
+	if (read_record(s->store, job, &text, NULL) < 0 || !text[0] ||
+		gpc_json_parse(text, strlen(text), &rec, NULL) < 0)
+		return gpc_strdup(
+			"nobody yet: `gpucloud supervise` moves the job forward");
+	return describe_record(s, rec);
+}

@@ -1,0 +1,313 @@
+/* Journal plus facts, read-only. Nothing here starts or changes anything. */
+#include "core/view.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "base/time.h"
+#include "core/cost.h"
+#include "core/facts.h"
+#include "core/recover.h"
+#include "core/supervise.h"
+#include "record/journal.h"
+#include "record/keys.h"
+
+#define JOB_MAX ((size_t)8 << 20)
+
+static int load_job(struct gpc_session *s, const char *id, struct gpc_job *job,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	gpc_key key;
+	int r = gpc_store_get(s->store, gpc_key_job(key, id), JOB_MAX, &b, err);
+
+	if (r == 0)
+		r = gpc_job_parse(b.data, b.len, job, err);
+	return gpc_wrap(err, r, "job %s", id);
+}
+
+static int load_state(struct gpc_session *s, struct gpc_view *v,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_journal) struct gpc_journal j = {0};
+	int r;
+
+	gpc_journal_init(&j, s->store, v->job.id, "");
+	r = gpc_journal_refresh(&j, NULL, err);
+	if (r == -GPC_ENOTFOUND) {      /* its first event is still to come */
+		v->state.status = GPC_JOB_PENDING;
+		v->state.submitted_ms = v->job.created_ms;
+		return 0;
+	}
+	if (r < 0)
+		return gpc_wrap(err, r, "job %s", v->job.id);
+	v->state = j.state;
+	j.state = (struct gpc_job_state) {0};
+	return 0;
+}
+
+static bool in_attempt(enum gpc_job_status s)
+{
+	return s >= GPC_JOB_STARTING && s <= GPC_JOB_STOPPING;
+}
+
+/* What a supervisor will write once it looks, when that is an end. */
+static int derive_end(struct gpc_session *s, struct gpc_view *v,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_exit) struct gpc_exit x = {0};
+	gpc_auto(gpc_spec) struct gpc_spec spec = {0};
+	struct gpc_recovery_policy policy;
+	bool found = false;
+	int r;
+
+	if (!in_attempt(v->state.status))
+		return 0;
+	r = gpc_facts_outcome(s->store, v->job.id, v->state.attempt,
+		v->state.num_nodes, false, &x, &found, err);
+	if (r < 0 || !found)
+		return r;
+	r = gpc_spec_from_json(v->job.spec, v->job.id, &spec, NULL, err);
+	if (r < 0)
+		return r;
+	policy = gpc_recover_policy(&spec);
+	if (gpc_recover_goes_on(&policy, &v->state, &x))
+		return 0;
+	v->derived = true;
+	v->state.reason = v->state.cancel &&
+		x.reason != GPC_REASON_COMPLETED ? GPC_REASON_CANCELLED :
+		x.reason;
+	v->state.status = gpc_reason_status(v->state.reason);
+	v->state.code = x.code;
+	v->state.signal = x.signal;
+	v->state.rank = x.rank;
+	v->state.ended_ms = x.at_ms;
+	if (x.detail)
+		gpc_set_str(&v->note, x.detail);
+	return 0;
+}
+
+static char *supervisor_note(struct gpc_session *s, const char *job)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	gpc_autoptr(gpc_json) *j = NULL;
+	gpc_key key;
+
+	gpc_key_job_file(key, job, "supervisor");
+	if (gpc_store_get(s->store, key, (size_t)16 << 10, &b, NULL) < 0 ||
+		gpc_json_parse(b.data, b.len, &j, NULL) < 0)
+		return NULL;
+	return gpc_strdup(gpc_json_get_str(j, "note"));
+}
+
+/* The note of the first rank that has one to tell. */
+static char *agent_note(struct gpc_session *s, const struct gpc_view *v)
+{
+	for (int rank = 0; rank < v->state.num_nodes; rank++) {
+		gpc_auto(gpc_beat) struct gpc_beat beat = {0};
+		bool found = false;
+
+		if (gpc_facts_beat(s->store, v->job.id, v->state.attempt, rank,
+			&beat, &found, NULL) < 0 || !found)
+			continue;
+		if (beat.note)
+			return gpc_strdup(beat.note);
+	}
+	return NULL;
+}
+
+static int64_t running_ms(struct gpc_view *v, int64_t now)
+{
+	const struct gpc_job_state *st = &v->state;
+	struct gpc_try *try = gpc_job_state_try(&v->state, st->attempt);
+	int64_t end = st->ended_ms ? st->ended_ms : now;
+
+	if (!try || !try->running_ms_at || try->ended_ms)
+		return st->ran_ms;
+	return st->ran_ms + (end > try->running_ms_at ?
+		end - try->running_ms_at : 0);
+}
+
+int gpc_view_load(struct gpc_session *s, const char *job, struct gpc_view *ret_v,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_view) struct gpc_view v = {0};
+	int64_t now = gpc_wall_ms();
+	int r = load_job(s, job, &v.job, err);
+
+	if (r == 0)
+		r = load_state(s, &v, err);
+	if (r == 0)
+		r = derive_end(s, &v, err);
+	if (r < 0)
+		return r;
+	v.spent = gpc_cost_spent(&v.state, now);
+	v.rate = gpc_cost_rate(&v.state);
+	v.ran_ms = running_ms(&v, now);
+	if (!v.note)
+		v.note = supervisor_note(s, job);
+	if (!v.note && in_attempt(v.state.status))
+		v.note = agent_note(s, &v);
+	*ret_v = v;
+	v = (struct gpc_view) {0};
+	return 0;
+}
+
+void gpc_view_clear(struct gpc_view *v)
+{
+	gpc_job_clear(&v->job);
+	gpc_job_state_clear(&v->state);
+	free(v->note);
+	*v = (struct gpc_view) {0};
+}
+
+bool gpc_view_is_over(const struct gpc_view *v)
+{
+	if (!gpc_job_status_is_end(v->state.status) || v->derived)
+		return false;
+	gpc_vec_each(n, &v->state.nodes) {
+		if (n->status != GPC_NODE_RELEASED)
+			return false;
+	}
+	return v->state.intents.n == 0;
+}
+
+/* --- JOB ------------------------------------------------------------------- */
+static int ambiguous(const char *word, const struct gpc_index *matches,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_strv) struct gpc_strv ids = {0};
+	gpc_autostr *text = NULL;
+	int r;
+
+	gpc_vec_each(x, matches) {
+		if (x->live && ids.n < 8)
+			gpc_strv_add(&ids, x->job);
+	}
+	text = gpc_strv_join(&ids, ", ");
+	r = gpc_fail(err, GPC_ECONFLICT, "'%s' names several unfinished jobs: %s",
+		word, text);
+	gpc_hint(err, "name one of them by its id");
+	return r;
+}
+
+int gpc_job_find(struct gpc_session *s, const char *word, bool ending,
+	char ret_job[GPC_JOB_ID_SIZE], struct gpc_error *err)
+{
+	gpc_auto(gpc_index) struct gpc_index matches = {0};
+	bool several = false;
+	int r = gpc_index_find(s->store, word ? word : "@",
+		s->place.owner.hash, &matches, &several, err);
+
+	if (r < 0)
+		return r;
+	if (ending && several)
+		return ambiguous(word, &matches, err);
+	memcpy(ret_job, matches.v[0].job, GPC_JOB_ID_SIZE);
+	return 0;
+}
+
+/* --- JSON ------------------------------------------------------------------ */
+static void set_time(struct gpc_json *j, const char *key, int64_t ms)
+{
+	char text[GPC_RFC3339_SIZE];
+
+	if (ms > 0)
+		gpc_json_set_str(j, key, gpc_format_rfc3339(ms, text));
+}
+
+static void set_money(struct gpc_json *j, const char *key, struct gpc_money m)
+{
+	struct gpc_json *o = gpc_json_object();
+	char text[GPC_MONEY_SIZE];
+
+	gpc_json_set_str(o, "amount", gpc_money_decimal(m, text));
+	gpc_json_set_str(o, "currency", m.currency[0] ? m.currency : "USD");
+	gpc_json_set(j, key, o);
+}
+
+static struct gpc_json *nodes_json(const struct gpc_job_state *st)
+{
+	struct gpc_json *all = gpc_json_array();
+
+	gpc_vec_each(n, &st->nodes) {
+		struct gpc_json *j = gpc_json_object();
+
+		gpc_json_set_int(j, "rank", n->rank);
+		gpc_json_set_int(j, "attempt", n->attempt);
+		gpc_json_set_str(j, "state", gpc_node_status_names[n->status]);
+		gpc_json_set_str(j, "provider", n->provider);
+		gpc_json_set_str(j, "id", n->id);
+		gpc_json_set_str(j, "offer", n->offer);
+		set_money(j, "rate_per_hour", n->rate);
+		set_time(j, "created", n->created_ms);
+		set_time(j, "released", n->released_ms);
+		set_time(j, "expires", n->expires_ms);
+		gpc_json_add(all, j);
+	}
+	return all;
+}
+
+static struct gpc_json *attempts_json(const struct gpc_job_state *st)
+{
+	struct gpc_json *all = gpc_json_array();
+
+	gpc_vec_each(t, &st->tries) {
+		struct gpc_json *j = gpc_json_object();
+
+		gpc_json_set_int(j, "attempt", t->n);
+		gpc_json_set_str(j, "resumed_from", t->resume_from);
+		gpc_json_set_str(j, "checkpoint", t->checkpoint);
+		set_time(j, "started", t->started_ms);
+		set_time(j, "running", t->running_ms_at);
+		set_time(j, "ended", t->ended_ms);
+		if (t->reason)
+			gpc_json_set_str(j, "reason", gpc_reason_to_str(t->reason));
+		gpc_json_add(all, j);
+	}
+	return all;
+}
+
+static void set_end(struct gpc_json *j, const struct gpc_job_state *st)
+{
+	if (!gpc_job_status_is_end(st->status))
+		return;
+	gpc_json_set_str(j, "reason", gpc_reason_to_str(st->reason));
+	gpc_json_set_str(j, "advice", gpc_reason_advice(st->reason));
+	gpc_json_set_int(j, "exit_code", st->code);
+	if (st->signal)
+		gpc_json_set_int(j, "signal", st->signal);
+	gpc_json_set_int(j, "exit_status", gpc_reason_exit(st->reason, st->code,
+		st->signal));
+	set_time(j, "ended", st->ended_ms);
+}
+
+struct gpc_json *gpc_view_json(struct gpc_session *s, const struct gpc_view *v)
+{
+	const struct gpc_job_state *st = &v->state;
+	gpc_autostr *supervisor = gpc_supervisor_describe(s, v->job.id);
+	struct gpc_json *j = gpc_json_object();
+
+	gpc_json_set_str(j, "job", v->job.id);
+	gpc_json_set_str(j, "name", v->job.original_name ?
+		v->job.original_name : v->job.name);
+	gpc_json_set_str(j, "owner", v->job.owner.user);
+	gpc_json_set_str(j, "state", gpc_job_status_to_str(st->status));
+	set_end(j, st);
+	gpc_json_set_int(j, "attempt", st->attempt);
+	gpc_json_set_int(j, "num_nodes", st->num_nodes);
+	set_time(j, "submitted", st->submitted_ms);
+	gpc_json_set_int(j, "ran_ms", v->ran_ms);
+	set_money(j, "cost", v->spent);
+	set_money(j, "rate_per_hour", v->rate);
+	gpc_json_set_str(j, "checkpoint", st->checkpoint);
+	gpc_json_set_str(j, "workdir", v->job.workdir);
+	gpc_json_set_str(j, "workspace", v->job.workspace);
+	gpc_json_set_str(j, "note", v->note);
+	if (!gpc_view_is_over(v))
+		gpc_json_set_str(j, "supervisor", supervisor);
+	gpc_json_set(j, "attempts", attempts_json(st));
+	gpc_json_set(j, "nodes", nodes_json(st));
+	gpc_json_set(j, "spec", gpc_json_copy(v->job.spec));
+	return j;
+}

@@ -1,0 +1,317 @@
+/* Facts into events: beats become `ready` and `phase`, committed checkpoints
+ * `checkpoint`, an end `ended` or `lost`, a machine that is gone `lost`. */
+#include <string.h>
+
+#include "base/str.h"
+#include "base/time.h"
+#include "core/cost.h"
+#include "core/facts.h"
+#include "core/recover.h"
+#include "core/supervision.h"
+#include "record/checkpoint.h"
+#include "record/stream.h"
+#include "record/keys.h"
+
+#define BEAT_STALE_MS 180000
+#define LIST_MS 1000
+#define CHECKPOINTS_MS 1000
+#define UNSEEN_MS 300000        /* lists may lag behind creates that long */
+#define CANCEL_MARGIN_MS 60000
+
+struct gpc_pulse *gpc_supervision_pulse(struct gpc_supervision *sv,
+	int attempt, int rank)
+{
+	struct gpc_pulse *p;
+
+	gpc_vec_each(x, &sv->pulses) {
+		if (x->attempt == attempt && x->rank == rank)
+			return x;
+	}
+	p = gpc_vec_push(&sv->pulses);
+	p->attempt = attempt;
+	p->rank = rank;
+	p->beat_n = -1;
+	p->changed_ms = gpc_boot_ms();
+	return p;
+}
+
+static int read_pulse(struct gpc_supervision *sv, int rank,
+	struct gpc_pulse **ret_p, struct gpc_error *err)
+{
+	int attempt = sv->journal.state.attempt;
+	struct gpc_pulse *p = gpc_supervision_pulse(sv, attempt, rank);
+	gpc_auto(gpc_beat) struct gpc_beat beat = {0};
+	bool found = false;
+	int r = gpc_facts_beat(sv->session->store, sv->job.id, attempt, rank,
+		&beat, &found, err);
+
+	*ret_p = p;
+	if (r < 0 || !found || beat.n == p->beat_n)
+		return r;
+	p->beat_n = beat.n;
+	p->changed_ms = gpc_boot_ms();
+	p->phase = beat.phase;
+	return 0;
+}
+
+static int note_ready(struct gpc_supervision *sv, const struct gpc_node *n,
+	bool *progressed, struct gpc_error *err)
+{
+	struct gpc_json *data = gpc_json_object();
+
+	gpc_json_set_int(data, "attempt", n->attempt);
+	gpc_json_set_int(data, "rank", n->rank);
+	return gpc_supervision_append(sv, GPC_EVENT_READY, data, progressed, err);
+}
+
+static int note_phase(struct gpc_supervision *sv, const char *phase,
+	bool *progressed, struct gpc_error *err)
+{
+	struct gpc_json *data = gpc_json_object();
+
+	gpc_json_set_int(data, "attempt", sv->journal.state.attempt);
+	gpc_json_set_str(data, "phase", phase);
+	return gpc_supervision_append(sv, GPC_EVENT_PHASE, data, progressed, err);
+}
+
+/* The job is in a phase when every rank has come that far. */
+static int watch_phase(struct gpc_supervision *sv, enum gpc_phase least,
+	bool *progressed, struct gpc_error *err)
+{
+	enum gpc_job_status now = sv->journal.state.status;
+
+	if (least >= GPC_PHASE_RUN && least < GPC_PHASE_SAVE &&
+		(now == GPC_JOB_STARTING || now == GPC_JOB_SETUP))
+		return note_phase(sv, "running", progressed, err);
+	if (least == GPC_PHASE_SETUP && now == GPC_JOB_STARTING)
+		return note_phase(sv, "setup", progressed, err);
+	return 0;
+}
+
+static int watch_beats(struct gpc_supervision *sv, bool *progressed,
+	struct gpc_error *err)
+{
+	const struct gpc_job_state *st = &sv->journal.state;
+	enum gpc_phase least = GPC_PHASE_DONE;
+
+	for (size_t i = 0; i < st->nodes.n; i++) {
+		const struct gpc_node *n = &st->nodes.v[i];
+		struct gpc_pulse *p = NULL;
+		int r;
+
+		if (n->attempt != st->attempt || n->status == GPC_NODE_RELEASED)
+			continue;
+		r = read_pulse(sv, n->rank, &p, err);
+		if (r < 0)
+			return r;
+		if (p->phase < least || p->beat_n < 0)
+			least = p->beat_n < 0 ? GPC_PHASE_BOOT : p->phase;
+		if (p->beat_n >= 0 && n->status == GPC_NODE_CREATED)
+			return note_ready(sv, n, progressed, err);
+	}
+	return watch_phase(sv, least, progressed, err);
+}
+
+int gpc_supervision_note_checkpoint(struct gpc_supervision *sv,
+	bool *progressed, struct gpc_error *err)
+{
+	const struct gpc_job_state *st = &sv->journal.state;
+	struct gpc_try *try = gpc_job_state_try(&sv->journal.state, st->attempt);
+	gpc_autostr *newest = NULL;
+	struct gpc_json *data;
+	int attempt = 0, n = 0, r;
+	char label[25];
+
+	if (st->attempt == 0)
+		return 0;
+	r = gpc_facts_newest_checkpoint(sv->session->store, sv->job.id,
+		st->attempt, &newest, err);
+	if (r < 0 || !newest || gpc_eq(newest, st->checkpoint))
+		return r;
+	/* A resume may have pinned an older one: only this attempt's own are
+	 * news. */
+	if (!gpc_checkpoint_id_parse(newest, &attempt, &n, label) ||
+		attempt != st->attempt ||
+		(try && gpc_eq(newest, try->checkpoint)))
+		return 0;
+	data = gpc_json_object();
+	gpc_json_set_int(data, "attempt", attempt);
+	gpc_json_set_str(data, "checkpoint", newest);
+	return gpc_supervision_append(sv, GPC_EVENT_CHECKPOINT, data,
+		progressed, err);
+}
+
+/* Progress = a checkpoint of this attempt, or a byte of its log. */
+static bool made_progress(struct gpc_supervision *sv)
+{
+	struct gpc_job_state *st = &sv->journal.state;
+	struct gpc_try *try = gpc_job_state_try(st, st->attempt);
+
+	if (try && try->checkpoint)
+		return true;
+	for (int rank = 0; rank < st->num_nodes; rank++) {
+		uint64_t size = 0;
+		gpc_key folder;
+
+		gpc_key_rank(folder, sv->job.id, st->attempt, rank, "log/");
+		if (gpc_stream_size(sv->session->store, folder, &size, NULL) < 0
+			|| size > 0)
+			return true;    /* in doubt for the job */
+	}
+	return false;
+}
+
+static int lose(struct gpc_supervision *sv, const struct gpc_exit *x,
+	bool *progressed, struct gpc_error *err)
+{
+	struct gpc_json *data = gpc_json_object();
+
+	gpc_json_set_int(data, "attempt", sv->journal.state.attempt);
+	gpc_json_set_int(data, "rank", x->rank);
+	gpc_json_set_str(data, "reason", gpc_reason_to_str(x->reason));
+	if (x->code)
+		gpc_json_set_int(data, "code", x->code);
+	if (x->signal)
+		gpc_json_set_int(data, "signal", x->signal);
+	if (x->detail)
+		gpc_json_set_str(data, "detail", x->detail);
+	gpc_json_set_bool(data, "progress", made_progress(sv));
+	return gpc_supervision_append(sv, GPC_EVENT_LOST, data, progressed, err);
+}
+
+static int settle(struct gpc_supervision *sv, const struct gpc_exit *x,
+	bool *progressed, struct gpc_error *err)
+{
+	int64_t before = sv->journal.state.n;
+	enum gpc_reason reason = x->reason;
+	int r = gpc_supervision_note_checkpoint(sv, progressed, err);
+
+	if (r < 0 || sv->journal.state.n != before)
+		return r;
+	if (gpc_recover_goes_on(&sv->policy, &sv->journal.state, x))
+		return lose(sv, x, progressed, err);
+	if (sv->journal.state.cancel && reason != GPC_REASON_COMPLETED)
+		reason = GPC_REASON_CANCELLED;
+	if (x->detail)
+		gpc_supervision_note(sv, "%s", x->detail);
+	return gpc_supervision_end(sv, reason, x->code, x->signal, x->rank,
+		progressed, err);
+}
+
+static int watch_outcome(struct gpc_supervision *sv, bool partial,
+	bool *ret_settled, bool *progressed, struct gpc_error *err)
+{
+	const struct gpc_job_state *st = &sv->journal.state;
+	gpc_auto(gpc_exit) struct gpc_exit x = {0};
+	int r = gpc_facts_outcome(sv->session->store, sv->job.id, st->attempt,
+		st->num_nodes, partial, &x, ret_settled, err);
+
+	if (r < 0 || !*ret_settled)
+		return r;
+	return settle(sv, &x, progressed, err);
+}
+
+static int node_is_gone(struct gpc_supervision *sv, const struct gpc_node *n,
+	const char *why, bool *progressed, struct gpc_error *err)
+{
+	gpc_autostr *detail = gpc_format("rank %d: %s", n->rank,
+		why ? why : "its machine is gone");
+	struct gpc_exit x = {
+		.reason = GPC_REASON_NODE_LOST, .rank = n->rank, .detail = detail,
+	};
+	bool settled = false;
+	/* Its last words may have been written just before it went. */
+	int r = watch_outcome(sv, true, &settled, progressed, err);
+
+	if (r < 0 || settled)
+		return r;
+	return settle(sv, &x, progressed, err);
+}
+
+static bool is_gone(const struct gpc_node *n, const struct gpc_instance *x)
+{
+	if (x)
+		return x->state == GPC_INSTANCE_GONE;
+	return gpc_wall_ms() - n->created_ms > UNSEEN_MS;
+}
+
+static int watch_machines(struct gpc_supervision *sv, bool *progressed,
+	struct gpc_error *err)
+{
+	const struct gpc_job_state *st = &sv->journal.state;
+	int r = gpc_supervision_list(sv, LIST_MS, err);
+
+	for (size_t i = 0; r == 0 && i < st->nodes.n; i++) {
+		const struct gpc_node *n = &st->nodes.v[i];
+		const struct gpc_instance *x;
+		struct gpc_pulse *p;
+
+		if (n->attempt != st->attempt || n->status == GPC_NODE_RELEASED)
+			continue;
+		x = gpc_supervision_instance(sv, n->id);
+		if (is_gone(n, x))
+			return node_is_gone(sv, n, x ? x->why : NULL, progressed,
+				err);
+		p = gpc_supervision_pulse(sv, n->attempt, n->rank);
+		if (gpc_boot_ms() - p->changed_ms < BEAT_STALE_MS)
+			continue;
+		r = gpc_supervision_destroy(sv, n->id, err);
+		if (r == 0)
+			return node_is_gone(sv, n, "no sign of life for 3 min",
+				progressed, err);
+	}
+	return r;
+}
+
+/* The agent saves and stops by itself; this is for one that does not. */
+static int watch_cancel(struct gpc_supervision *sv, bool *progressed,
+	struct gpc_error *err)
+{
+	int64_t now = gpc_boot_ms();
+	int64_t limit = sv->journal.state.cancel_now ? 10000 :
+		sv->spec.checkpoint.grace_ms + CANCEL_MARGIN_MS;
+
+	if (!sv->journal.state.cancel)
+		return 0;
+	if (!sv->cancel_seen_ms)
+		sv->cancel_seen_ms = now;
+	if (now - sv->cancel_seen_ms < limit)
+		return 0;
+	return gpc_supervision_end(sv, GPC_REASON_CANCELLED, 0, 0, 0,
+		progressed, err);
+}
+
+static int watch_cost(struct gpc_supervision *sv, bool *progressed,
+	struct gpc_error *err)
+{
+	struct gpc_money cap = sv->spec.limits.cost;
+	struct gpc_money spent = gpc_cost_spent(&sv->journal.state,
+		gpc_wall_ms());
+
+	if (!cap.currency[0] || spent.micros < cap.micros)
+		return 0;
+	return gpc_supervision_end(sv, GPC_REASON_COST_LIMIT, 0, 0, 0,
+		progressed, err);
+}
+
+int gpc_supervision_watch(struct gpc_supervision *sv, bool *progressed,
+	struct gpc_error *err)
+{
+	static int (*const parts[])(struct gpc_supervision *, bool *,
+		struct gpc_error *) = {
+		watch_beats, watch_machines, watch_cancel, watch_cost,
+	};
+	int64_t now = gpc_boot_ms();
+	bool settled = false;
+	int r = watch_outcome(sv, false, &settled, progressed, err);
+
+	for (size_t i = 0; r == 0 && !settled && !*progressed &&
+		i < sizeof(parts) / sizeof(parts[0]); i++)
+		r = parts[i](sv, progressed, err);
+	if (r == 0 && !settled && !*progressed &&
+		now - sv->checkpoints_ms >= CHECKPOINTS_MS) {
+		sv->checkpoints_ms = now;
+		r = gpc_supervision_note_checkpoint(sv, progressed, err);
+	}
+	return r;
+}
