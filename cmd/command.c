@@ -12,12 +12,12 @@
 #include "cmd/signal.h"
 
 #define GPC_COMMAND(name) extern const struct gpc_command gpc_command_##name;
-#include "commands.inc"
+#include "cmd/commands.inc"
 #undef GPC_COMMAND
 
 const struct gpc_command *const gpc_commands[] = {
 #define GPC_COMMAND(name) &gpc_command_##name,
-#include "commands.inc"
+#include "cmd/commands.inc"
 #undef GPC_COMMAND
 	NULL,
 };

@@ -33,14 +33,15 @@ static size_t count_cols(const struct gpc_table *t)
 
 /* --- table ------------------------------------------------------------- */
 
-/* The longest start of s that fits `width` columns, with … where it was cut. */
-static void add_cut(const char *s, size_t width, struct gpc_buf *out)
+/* The longest start of s that fits `width` columns, with … where it was cut.
+ * Returns the columns that it took. */
+static size_t add_cut(const char *s, size_t width, struct gpc_buf *out)
 {
-	size_t used = 0;
+	size_t used = 0, all = gpc_utf8_width(s);
 
-	if (gpc_utf8_width(s) <= width) {
+	if (all <= width) {
 		gpc_buf_adds(out, s);
-		return;
+		return all;
 	}
 	while (*s) {
 		size_t n = 1;
@@ -57,6 +58,7 @@ static void add_cut(const char *s, size_t width, struct gpc_buf *out)
 		s += n;
 	}
 	gpc_buf_adds(out, "…");
+	return used + 1;
 }
 
 struct grid {
@@ -127,17 +129,16 @@ static void grid_add_row(const struct grid *g, size_t r, struct gpc_buf *out)
 {
 	for (size_t c = 0; c < g->n_cols; c++) {
 		const char *cell = g->cells[r * g->n_cols + c];
-		size_t w = gpc_utf8_width(cell);
-		size_t pad = w < g->widths[c] ? g->widths[c] - w : 0;
-		bool right = gpc_cell_is_number(g->cols[c]);
+		size_t width = g->widths[c], w = gpc_utf8_width(cell);
 
 		if (c)
 			gpc_buf_addf(out, "%*s", GAP, "");
-		if (right)
-			gpc_buf_addf(out, "%*s", (int)pad, "");
-		add_cut(cell, g->widths[c], out);
-		if (!right && c + 1 < g->n_cols)
-			gpc_buf_addf(out, "%*s", (int)pad, "");
+		if (w < width && gpc_cell_is_number(g->cols[c]))
+			gpc_buf_addf(out, "%*s", (int)(width - w), "");
+		w = add_cut(cell, width, out);
+		if (w < width && !gpc_cell_is_number(g->cols[c]) &&
+			c + 1 < g->n_cols)
+			gpc_buf_addf(out, "%*s", (int)(width - w), "");
 	}
 	gpc_buf_addc(out, '\n');
 }
