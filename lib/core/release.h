@@ -11,6 +11,7 @@ struct gpc_held {
 	char *provider, *id, *job, *owner;   /* from its tags */
 	int64_t created_ms, expires_ms;
 	bool orphan;                  /* no live job needs it */
+	bool draining;                /* its job has ended; a supervisor drains it */
 	bool foreign;                 /* another owner's */
 	char *why;                    /* why it is an orphan */
 };
@@ -27,5 +28,3 @@ int gpc_held_release(struct gpc_session *s, const struct gpc_held *h,
  * supervisor running meanwhile. */
 int gpc_release_wait(struct gpc_session *s, const char *job,
 	int64_t timeout_ms, struct gpc_error *err) gpc_must_check;
-/* Local processes and folders that no node record explains any more: ended.
- * Part of every supervisor round. */

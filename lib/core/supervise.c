@@ -10,14 +10,13 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "core/release.h"
+#include "core/reconcile.h"
 #include "core/spawn.h"
 #include "core/supervise.h"
 #include "record/index.h"
 #include "record/keys.h"
 
 #define RELIST_MS 500
-#define ENTRY_STALE_MS 3600000
 #define SWEEP_MS 60000
 
 struct gang_member {
@@ -140,6 +139,20 @@ static bool gang_is_idle(const struct gang *g)
 	return true;
 }
 
+/* Nodes that a crash left behind, first of all and once a minute. */
+static void gang_sweep(struct gang *g)
+{
+	struct gpc_error err = {0};
+	int64_t now = gpc_boot_ms();
+	int n = 0;
+
+	if (g->swept_ms && now - g->swept_ms < SWEEP_MS)
+		return;
+	g->swept_ms = now;
+	if (gpc_reconcile(g->session, &n, &err) < 0)
+		gpc_log(g->session->log, GPC_WARN, "reconcile: %s", err.msg);
+}
+
 static int gang_run(struct gang *g, bool once, struct gpc_error *err)
 {
 	int64_t started = gpc_boot_ms();
@@ -155,6 +168,7 @@ static int gang_run(struct gang *g, bool once, struct gpc_error *err)
 		if (r < 0)
 			gpc_log(g->session->log, GPC_WARN, "%s", err->msg);
 		wait = gang_step(g);
+		gang_sweep(g);
 		if (once && gpc_boot_ms() - started > 1000)
 			return 0;
 		if (gang_is_idle(g) && r == 0)

@@ -1,0 +1,172 @@
+/* Results come down as plain files, each atomic, none outside its folder. */
+#include "core/fetch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/rand.h"
+#include "base/str.h"
+#include "core/facts.h"
+#include "record/keys.h"
+#include "snapshot/snapshot.h"
+
+struct artifact_job {
+	struct gpc_session *session;
+	size_t skip;                  /* length of the common key prefix */
+	const char *dir;
+	bool overwrite;
+	struct gpc_fetched *done;
+	struct gpc_strv keys;
+};
+
+static int collect_key(void *arg, const struct gpc_object *o)
+{
+	struct artifact_job *a = arg;
+
+	gpc_strv_add(&a->keys, o->key);
+	return 0;
+}
+
+static int to_fd(void *arg, const void *data, size_t n, struct gpc_error *err)
+{
+	return gpc_write_all(*(int *)arg, data, n, "artifact", err);
+}
+
+static int get_to_file(struct artifact_job *a, const char *key,
+	const char *path, struct gpc_error *err)
+{
+	gpc_autostr *dir = gpc_path_dir(path);
+	gpc_autostr *temp = NULL;
+	gpc_autofd fd = -1;
+	struct gpc_object o = {0};
+	char tail[9];
+	int r = gpc_mkdirs(dir, 0777, err);
+
+	temp = gpc_format("%s/.tmp-%s", dir, gpc_rand_base32(tail, 8));
+	if (r == 0)
+		r = gpc_open(temp, O_WRONLY | O_CREAT | O_EXCL, 0666, &fd, err);
+	if (r < 0)
+		return r;
+	r = gpc_store_get_range(a->session->store, key, 0, -1, to_fd, &fd, &o,
+		err);
+	if (r == 0 && rename(temp, path) < 0)
+		r = gpc_fail_sys(err, errno, "rename to %s", path);
+	if (r < 0)
+		unlink(temp);
+	else
+		a->done->bytes += o.size;
+	return r;
+}
+
+static int fetch_one(struct artifact_job *a, const char *key,
+	struct gpc_error *err)
+{
+	const char *relative = key + a->skip;
+	gpc_autostr *path = gpc_path_join(a->dir, relative);
+	struct stat st;
+
+	if (!gpc_path_is_inside(relative))
+		return gpc_fail(err, GPC_EPROTO,
+			"artifact '%s' would be written outside %s", relative,
+			a->dir);
+	if (!a->overwrite && lstat(path, &st) == 0)
+		return 0;
+	a->done->files++;
+	return get_to_file(a, key, path, err);
+}
+
+int gpc_fetch_artifacts(struct gpc_session *s, const char *job, const char *dir,
+	bool overwrite, struct gpc_fetched *ret_f, struct gpc_error *err)
+{
+	struct gpc_fetched done = {0};
+	struct artifact_job a = {
+		.session = s, .dir = dir, .overwrite = overwrite, .done = &done,
+	};
+	gpc_key prefix;
+	int r = gpc_mkdirs(dir, 0777, err);
+
+	gpc_key_job_file(prefix, job, "artifacts/");
+	a.skip = strlen(prefix);
+	if (r == 0)
+		r = gpc_store_list(s->store, prefix, NULL, collect_key, &a, err);
+	for (size_t i = 0; r == 0 && i < a.keys.n; i++)
+		r = fetch_one(&a, a.keys.v[i], err);
+	gpc_strv_clear(&a.keys);
+	if (r == 0)
+		*ret_f = done;
+	return gpc_wrap(err, r, "pull %s", job);
+}
+
+/* --- checkpoints ------------------------------------------------------------- */
+static int choose(struct gpc_session *s, const char *job, const char *id,
+	char **ret_id, struct gpc_error *err)
+{
+	int r;
+
+	if (id) {
+		*ret_id = gpc_strdup(id);
+		return 0;
+	}
+	r = gpc_facts_newest_checkpoint(s->store, job, INT32_MAX, ret_id, err);
+	if (r == 0 && !*ret_id)
+		r = gpc_fail(err, GPC_ENOTFOUND, "job %s has no checkpoint", job);
+	return r;
+}
+
+static int fetch_part(struct gpc_session *s, const char *job,
+	const struct gpc_checkpoint *c, const struct gpc_checkpoint_part *part,
+	const char *dir, bool overwrite, struct gpc_fetched *done,
+	struct gpc_error *err)
+{
+	struct gpc_restore_options options = {
+		.overwrite = overwrite, .cancel = s->cancel,
+	};
+	gpc_key prefix;
+	int r = gpc_mkdirs(dir, 0777, err);
+
+	gpc_key_attempt(prefix, job, c->attempt, "blobs/");
+	if (r == 0)
+		r = gpc_snapshot_restore(s->store, part->head, prefix, dir,
+			&options, err);
+	if (r == 0) {
+		done->files += (uint64_t)gpc_json_get_int(part->head, "files", 0);
+		done->bytes += (uint64_t)gpc_json_get_int(part->head, "bytes", 0);
+	}
+	return r;
+}
+
+int gpc_fetch_checkpoint(struct gpc_session *s, const char *job, const char *id,
+	int rank, const char *dir, bool overwrite, struct gpc_fetched *ret_f,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_checkpoint) struct gpc_checkpoint c = {0};
+	gpc_autostr *chosen = NULL;
+	struct gpc_fetched done = {0};
+	bool any = false;
+	int r = choose(s, job, id, &chosen, err);
+
+	if (r == 0)
+		r = gpc_checkpoint_get(s->store, job, chosen, &c, err);
+	for (size_t i = 0; r == 0 && i < c.parts.n; i++) {
+		const struct gpc_checkpoint_part *p = &c.parts.v[i];
+		gpc_autostr *below = rank < 0 && c.parts.n > 1 ?
+			gpc_format("%s/rank-%d", dir, p->rank) : gpc_strdup(dir);
+
+		if (rank >= 0 && p->rank != rank)
+			continue;
+		any = true;
+		r = fetch_part(s, job, &c, p, below, overwrite, &done, err);
+	}
+	if (r == 0 && !any)
+		r = gpc_fail(err, GPC_ENOTFOUND,
+			"checkpoint %s has no part of rank %d", chosen, rank);
+	if (r == 0)
+		*ret_f = done;
+	return gpc_wrap(err, r, "checkpoint of %s", job);
+}

@@ -1,0 +1,194 @@
+/* From tags alone: what providers show with this store's tag is compared with
+ * what the journal still needs. The store may be down: then everything of this
+ * store counts as what the tags say, and nothing is called an orphan. */
+#include "core/release.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "core/supervise.h"
+#include "core/view.h"
+#include "provider/provider.h"
+#include "record/journal.h"
+
+#define POLL_MS 100
+#define INTENT_MS 600000
+
+void gpc_held_clear(struct gpc_held_list *l)
+{
+	gpc_vec_each(h, l) {
+		free(h->provider);
+		free(h->id);
+		free(h->job);
+		free(h->owner);
+		free(h->why);
+	}
+	gpc_vec_free(l);
+}
+
+/* Why nothing needs this node, or NULL when a job does or it cannot be told. */
+static char *orphan_reason(struct gpc_session *s, const char *provider,
+	const struct gpc_instance *x, const char *job, bool *ret_draining)
+{
+	gpc_auto(gpc_journal) struct gpc_journal j = {0};
+	const struct gpc_job_state *st = &j.state;
+	int r;
+
+	if (!job)
+		return gpc_strdup("it names no job");
+	gpc_journal_init(&j, s->store, job, "");
+	r = gpc_journal_refresh(&j, NULL, NULL);
+	if (r == -GPC_ENOTFOUND)
+		return gpc_strdup("its job is not in this store");
+	if (r < 0)
+		return NULL;
+	gpc_vec_each(n, &st->nodes) {
+		if (!gpc_eq(n->provider, provider) || !gpc_eq(n->id, x->id))
+			continue;
+		if (n->status == GPC_NODE_RELEASED)
+			return gpc_strdup("it was recorded as released");
+		*ret_draining = gpc_job_status_is_end(st->status);
+		return *ret_draining ? gpc_strdup("its job has ended") : NULL;
+	}
+	gpc_vec_each(i, &st->intents) {
+		if (gpc_eq(i->token, x->token) &&
+			gpc_wall_ms() - i->at_ms < INTENT_MS)
+			return NULL;
+	}
+	return gpc_strdup("no event of its job names it");
+}
+
+static void add_held(struct gpc_session *s, const char *provider,
+	const struct gpc_instance *x, struct gpc_held_list *l)
+{
+	struct gpc_held *h = gpc_vec_push(l);
+
+	h->provider = gpc_strdup(provider);
+	h->id = gpc_strdup(x->id);
+	h->job = gpc_strdup(gpc_pairs_get(&x->tags, "gpucloud-job"));
+	h->owner = gpc_strdup(gpc_pairs_get(&x->tags, "gpucloud-owner"));
+	h->created_ms = x->created_ms;
+	h->expires_ms = x->expires_ms;
+	h->foreign = !gpc_eq(h->owner, s->place.owner.hash);
+	h->why = orphan_reason(s, provider, x, h->job, &h->draining);
+	h->orphan = h->why != NULL;
+}
+
+static int find_of_provider(struct gpc_session *s, const char *name,
+	struct gpc_held_list *l, struct gpc_error *err)
+{
+	struct gpc_provider_context ctx;
+	gpc_autoptr(gpc_provider) *p = NULL;
+	gpc_auto(gpc_instances) struct gpc_instances found = {0};
+	int r = gpc_session_provider(s, name, &ctx, &p, err);
+
+	if (r == 0)
+		r = p->ops->list(p, &found, err);
+	if (r < 0)
+		return gpc_wrap(err, r, "provider %s", name);
+	gpc_vec_each(x, &found) {
+		/* A gone node is listed as long as something of it is left. */
+		add_held(s, name, x, l);
+	}
+	return 0;
+}
+
+int gpc_held_find(struct gpc_session *s, struct gpc_held_list *ret_l,
+	struct gpc_error *err)
+{
+	struct gpc_held_list l = {0};
+	size_t n = 0;
+	const char *const *names = gpc_provider_names(&n);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = find_of_provider(s, names[i], &l, err);
+	if (r < 0) {
+		gpc_held_clear(&l);
+		return r;
+	}
+	*ret_l = l;
+	return 0;
+}
+
+static int still_there(struct gpc_provider *p, const char *id, bool *ret_there,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_instances) struct gpc_instances found = {0};
+	int r = p->ops->list(p, &found, err);
+
+	*ret_there = false;
+	gpc_vec_each(x, &found) {
+		if (gpc_eq(x->id, id))
+			*ret_there = x->state != GPC_INSTANCE_GONE;
+	}
+	return r;
+}
+
+int gpc_held_release(struct gpc_session *s, const struct gpc_held *h,
+	int64_t timeout_ms, struct gpc_error *err)
+{
+	struct gpc_provider_context ctx;
+	gpc_autoptr(gpc_provider) *p = NULL;
+	int64_t until = gpc_boot_ms() + timeout_ms;
+	const char *id = h->id;
+	int r = gpc_session_provider(s, h->provider, &ctx, &p, err);
+
+	while (r == 0) {
+		bool there = false;
+
+		r = p->ops->destroy(p, &id, 1, err);
+		if (r == 0)
+			r = still_there(p, id, &there, err);
+		if (r < 0 || !there)
+			return r;
+		if (gpc_boot_ms() >= until)
+			return gpc_fail(err, GPC_ETIMEOUT,
+				"%s %s is still there", h->provider, id);
+		gpc_sleep_ms(POLL_MS);
+	}
+	return r;
+}
+
+static char *unreleased(const struct gpc_view *v)
+{
+	gpc_auto(gpc_strv) struct gpc_strv ids = {0};
+
+	gpc_vec_each(n, &v->state.nodes) {
+		if (n->status != GPC_NODE_RELEASED)
+			gpc_strv_addf(&ids, "%s %s", n->provider ? n->provider :
+				"node", n->id);
+	}
+	return gpc_strv_join(&ids, ", ");
+}
+
+int gpc_release_wait(struct gpc_session *s, const char *job,
+	int64_t timeout_ms, struct gpc_error *err)
+{
+	int64_t until = gpc_boot_ms() + timeout_ms;
+
+	for (int round = 0;; round++) {
+		gpc_auto(gpc_view) struct gpc_view v = {0};
+		int r = round % 20 == 0 ? gpc_supervisor_ensure(s, err) : 0;
+
+		if (r == 0)
+			r = gpc_view_load(s, job, &v, err);
+		if (r < 0 || gpc_view_is_over(&v))
+			return r;
+		if (gpc_canceled(s->cancel))
+			return gpc_fail(err, GPC_ECANCELED,
+				"job %s is still being released", job);
+		if (gpc_boot_ms() >= until) {
+			gpc_autostr *left = unreleased(&v);
+
+			r = gpc_fail(err, GPC_ETIMEOUT,
+				"job %s: not released yet: %s", job,
+				left[0] ? left : "a node that was asked for");
+			gpc_hint(err, "`gpucloud release %s` waits again", job);
+			return r;
+		}
+		gpc_sleep_ms(POLL_MS);
+	}
+}
