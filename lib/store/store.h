@@ -3,15 +3,19 @@
  * A store offers get (with range), put (optionally if-absent), head, list and
  * delete, and nothing else is needed of it: no if-match, no clock comparison.
  * Keys are relative paths of printable ASCII without empty, `.` or `..` parts,
- * at most 512 bytes. A plain put replaces at once: a reader sees the old bytes
+ * at most 512 bytes, at most 255 a part; no part begins with `.tmp-`, and no
+ * key is a folder of another one. A plain put replaces at once: a reader sees the old bytes
  * or the new, never a mixture. An if-absent put of several writers has exactly
  * one winner.
  *
  * Error contract of every operation:
  *   GPC_ENOTFOUND   get, head: no such object (delete of an absent one is 0)
  *   GPC_ECONFLICT   put if-absent: it exists; nothing was changed
- *   GPC_EAUTH       refused; GPC_EIO/ENET/ETIMEOUT/ERATE: the answer is unclear,
- *                   a put may or may not have happened: repeat the same bytes
+ *   GPC_EAUTH       refused, also for a folder that cannot be written
+ *   GPC_EPROTO      a bad key, or more bytes than the caller takes
+ *   GPC_EIO/ENET/ETIMEOUT/ERATE: the answer is unclear, a put may or may not
+ *                   have happened: repeat the same bytes
+ * append at another offset than the size is GPC_ECONFLICT, nothing changed.
  * Operations on one store are safe from several threads.
  */
 #pragma once
@@ -30,7 +34,10 @@ enum {
 	GPC_STORE_APPEND = 1 << 1,      /* offers append */
 	GPC_STORE_LOCAL = 1 << 2,       /* only this machine reaches it */
 };
-enum { GPC_PUT_IF_ABSENT = 1 << 0 };
+enum {
+	GPC_PUT_IF_ABSENT = 1 << 0,
+	GPC_PUT_HINT = 1 << 1,          /* a power cut may undo it (head, beats) */
+};
 enum { GPC_STORE_CREATE = 1 << 0 };     /* open: make it if it is not there */
 
 struct gpc_object {
@@ -82,7 +89,8 @@ struct gpc_store_ops {
 	int (*append)(struct gpc_store *s, const char *key, uint64_t offset,
 		const void *data, size_t n, bool sync, struct gpc_error *err);
 	/* Optional: returns when something below the folder `prefix` (ends in
-	 * "/") may have changed, at the latest after timeout_ms. A hint only. */
+	 * "/") may have changed since this prefix was last waited for, at the
+	 * latest after timeout_ms. A hint only: the first wait returns at once. */
 	void (*wait)(struct gpc_store *s, const char *prefix, int timeout_ms);
 };
 
@@ -95,6 +103,8 @@ struct gpc_store {
 	const struct gpc_log *log;      /* borrowed; may be NULL */
 };
 
+/* Schemes of all backends, sorted. */
+const char *const *gpc_store_schemes(size_t *ret_n);
 /* Opens scheme://..., a bare path means file://. Unknown schemes are errors
  * that list the known ones. Does not read store.json: see
  * gpc_store_identify. */

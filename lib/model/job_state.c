@@ -1,0 +1,114 @@
+/* The folded state of a job as JSON: every event carries one, so that the newest
+ * event suffices. Members that a newer gpucloud adds are kept on the way. */
+#include "model/job.h"
+
+#include "dep/bind.h"
+
+static const struct gpc_bind node_fields[] = {
+	GPC_BIND(gpc_node, rank, INT, .flags = GPC_BIND_REQUIRED),
+	GPC_BIND(gpc_node, attempt, INT, .flags = GPC_BIND_REQUIRED),
+	GPC_BIND(gpc_node, status, ENUM, .flags = GPC_BIND_REQUIRED,
+		.names = gpc_node_status_names),
+	GPC_BIND(gpc_node, intent, I64),
+	GPC_BIND(gpc_node, provider, STR),
+	GPC_BIND(gpc_node, id, STR),
+	GPC_BIND(gpc_node, address, STR),
+	GPC_BIND(gpc_node, offer, STR),
+	GPC_BIND(gpc_node, rate, MONEY),
+	GPC_BIND(gpc_node, created_ms, I64),
+	GPC_BIND(gpc_node, released_ms, I64),
+	GPC_BIND(gpc_node, expires_ms, I64),
+	GPC_BIND(gpc_node, rest, REST),
+	GPC_BIND_LAST
+};
+static const struct gpc_bind intent_fields[] = {
+	GPC_BIND(gpc_intent, n, I64, .flags = GPC_BIND_REQUIRED),
+	GPC_BIND(gpc_intent, attempt, INT, .flags = GPC_BIND_REQUIRED),
+	GPC_BIND(gpc_intent, token, STR, .flags = GPC_BIND_REQUIRED),
+	GPC_BIND(gpc_intent, at_ms, I64),
+	GPC_BIND(gpc_intent, request, JSON),
+	GPC_BIND(gpc_intent, rest, REST),
+	GPC_BIND_LAST
+};
+static const struct gpc_bind try_fields[] = {
+	GPC_BIND(gpc_try, n, INT, .flags = GPC_BIND_REQUIRED),
+	GPC_BIND(gpc_try, started_ms, I64),
+	GPC_BIND(gpc_try, running_ms_at, I64),
+	GPC_BIND(gpc_try, ended_ms, I64),
+	GPC_BIND(gpc_try, reason, ENUM, .names = gpc_reason_names),
+	GPC_BIND(gpc_try, code, INT),
+	GPC_BIND(gpc_try, signal, INT),
+	GPC_BIND(gpc_try, rank, INT),
+	GPC_BIND(gpc_try, resume_from, STR),
+	GPC_BIND(gpc_try, checkpoint, STR),
+	GPC_BIND(gpc_try, rest, REST),
+	GPC_BIND_LAST
+};
+static const struct gpc_bind state_fields[] = {
+	GPC_BIND(gpc_job_state, v, INT, .flags = GPC_BIND_REQUIRED),
+	GPC_BIND(gpc_job_state, n, I64, .flags = GPC_BIND_REQUIRED),
+	GPC_BIND(gpc_job_state, status, ENUM, .flags = GPC_BIND_REQUIRED,
+		.names = gpc_job_status_names),
+	GPC_BIND(gpc_job_state, reason, ENUM, .names = gpc_reason_names),
+	GPC_BIND(gpc_job_state, code, INT),
+	GPC_BIND(gpc_job_state, signal, INT),
+	GPC_BIND(gpc_job_state, rank, INT),
+	GPC_BIND(gpc_job_state, attempt, INT, .flags = GPC_BIND_KEEP_EMPTY),
+	GPC_BIND(gpc_job_state, num_nodes, INT, .flags = GPC_BIND_KEEP_EMPTY),
+	GPC_BIND(gpc_job_state, restarts, INT),
+	GPC_BIND(gpc_job_state, no_progress, INT),
+	GPC_BIND(gpc_job_state, submitted_ms, I64),
+	GPC_BIND(gpc_job_state, started_ms, I64),
+	GPC_BIND(gpc_job_state, ended_ms, I64),
+	GPC_BIND(gpc_job_state, ran_ms, I64),
+	GPC_BIND(gpc_job_state, spent, MONEY),
+	GPC_BIND(gpc_job_state, checkpoint, STR),
+	GPC_BIND(gpc_job_state, supervisor, STR),
+	GPC_BIND(gpc_job_state, cancel, BOOL),
+	GPC_BIND(gpc_job_state, cancel_now, BOOL),
+	GPC_BIND(gpc_job_state, pruning, BOOL),
+	GPC_BIND(gpc_job_state, asked_n, I64),
+	GPC_BIND(gpc_job_state, nodes, VEC, .sub = node_fields,
+		.sub_size = sizeof(struct gpc_node)),
+	GPC_BIND(gpc_job_state, intents, VEC, .sub = intent_fields,
+		.sub_size = sizeof(struct gpc_intent)),
+	GPC_BIND(gpc_job_state, tries, VEC, .sub = try_fields,
+		.sub_size = sizeof(struct gpc_try)),
+	GPC_BIND(gpc_job_state, rest, REST),
+	GPC_BIND_LAST
+};
+
+int gpc_job_state_read(const struct gpc_json *j, struct gpc_job_state *ret_st,
+	struct gpc_error *err)
+{
+	struct gpc_job_state st = {0};
+	int r = gpc_bind_read(j, state_fields, &st, err);
+
+	if (r == 0)
+		*ret_st = st;
+	return r;
+}
+
+struct gpc_json *gpc_job_state_write(const struct gpc_job_state *st)
+{
+	return gpc_bind_write(state_fields, st);
+}
+
+void gpc_job_state_copy(struct gpc_job_state *to,
+	const struct gpc_job_state *from)
+{
+	gpc_bind_copy(state_fields, to, from);
+}
+
+void gpc_job_state_clear(struct gpc_job_state *st)
+{
+	gpc_bind_clear(state_fields, st);
+}
+
+struct gpc_try *gpc_job_state_try(struct gpc_job_state *st, int attempt)
+{
+	gpc_vec_each(t, &st->tries)
+		if (t->n == attempt)
+			return t;
+	return NULL;
+}

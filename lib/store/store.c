@@ -1,0 +1,264 @@
+/* The registry of stores and the checks that every backend is spared: keys are
+ * checked here, optional operations get their default here, and an error that
+ * leaves here names the store. A backend sees only well-formed calls. */
+#include "store/store.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "store/stores.inc"
+
+#define X(name) extern const struct gpc_store_ops gpc_store_##name;
+GPC_STORES
+#undef X
+
+#define X(name) &gpc_store_##name,
+static const struct gpc_store_ops *const all_ops[] = { GPC_STORES };
+#undef X
+#define X(name) #name,
+static const char *const all_schemes[] = { GPC_STORES };
+#undef X
+enum { N_STORES = sizeof(all_ops) / sizeof(all_ops[0]) };
+
+#define KEY_MAX 512
+#define PART_MAX 255
+
+const char *const *gpc_store_schemes(size_t *ret_n)
+{
+	*ret_n = N_STORES;
+	return all_schemes;
+}
+
+static bool part_ok(const char *part, size_t n)
+{
+	if (n == 0 || n > PART_MAX)
+		return false;
+	if (part[0] == '.' && (n == 1 || (n == 2 && part[1] == '.')))
+		return false;
+	return !(n >= 5 && memcmp(part, ".tmp-", 5) == 0);
+}
+
+/* A prefix may end inside a part, or be empty; a key may not. */
+static bool path_ok(const char *key, bool prefix)
+{
+	const char *part = key;
+	const char *p = key;
+
+	for (; *p; p++) {
+		if ((unsigned char)*p < 0x20 || (unsigned char)*p > 0x7e)
+			return false;
+		if (*p != '/')
+			continue;
+		if (!part_ok(part, (size_t)(p - part)))
+			return false;
+		part = p + 1;
+	}
+	if (p - key > KEY_MAX)
+		return false;
+	return prefix || part_ok(part, (size_t)(p - part));
+}
+
+bool gpc_store_key_ok(const char *key)
+{
+	return key && path_ok(key, false);
+}
+
+static int check_key(const struct gpc_store *s, const char *key,
+	struct gpc_error *err)
+{
+	gpc_autostr *shown = NULL;
+
+	if (gpc_store_key_ok(key))
+		return 0;
+	shown = gpc_str_printable(key ? key : "", key ? strlen(key) : 0);
+	return gpc_fail(err, GPC_EPROTO, "%s: \"%.100s\" is not a valid key",
+		s->url, shown);
+}
+
+static int unknown_scheme(const char *url, struct gpc_error *err)
+{
+	gpc_auto(gpc_strv) struct gpc_strv known = {0};
+	gpc_autostr *words = NULL;
+	size_t i;
+	int r;
+
+	for (i = 0; i < N_STORES; i++)
+		gpc_strv_addf(&known, "%s://", all_schemes[i]);
+	words = gpc_strv_join(&known, ", ");
+	r = gpc_fail(err, GPC_ECONFIG, "store %s: unknown scheme", url);
+	gpc_hint(err, "known stores: %s, or a bare path of a folder", words);
+	return r;
+}
+
+int gpc_store_open_ops(const struct gpc_store_ops *ops, const char *where,
+	unsigned flags, const struct gpc_log *log, struct gpc_store **ret_s,
+	struct gpc_error *err)
+{
+	gpc_autoptr(gpc_store) *s = gpc_alloc(sizeof(*s));
+	int r;
+
+	s->log = log;
+	s->url = gpc_format("%s://%s", ops->scheme, where);
+	s->state = gpc_alloc(ops->state_size ? ops->state_size : 1);
+	r = ops->open(s, where, flags, err);
+	if (r < 0)
+		return r;
+	s->ops = ops;
+	*ret_s = gpc_steal(&s);
+	return 0;
+}
+
+int gpc_store_open(const char *url, unsigned flags, const struct gpc_log *log,
+	struct gpc_store **ret_s, struct gpc_error *err)
+{
+	const char *colon = strstr(url, "://");
+	gpc_autostr *path = NULL;
+	size_t i;
+	int r;
+
+	for (i = 0; colon && i < N_STORES; i++) {
+		struct gpc_str scheme = { url, (size_t)(colon - url) };
+
+		if (!gpc_str_eq(scheme, all_schemes[i]))
+			continue;
+		if (all_ops[i] != &gpc_store_file)
+			return gpc_store_open_ops(all_ops[i], colon + 3, flags,
+				log, ret_s, err);
+		url = colon + 3;
+		colon = NULL;
+	}
+	if (colon)
+		return unknown_scheme(url, err);
+	if (!*url)
+		return gpc_fail(err, GPC_ECONFIG, "store: the URL names no folder");
+	r = gpc_path_absolute(url, &path, err);
+	if (r < 0)
+		return gpc_wrap(err, r, "store %s", url);
+	return gpc_store_open_ops(&gpc_store_file, path, flags, log, ret_s,
+		err);
+}
+
+void gpc_store_free(struct gpc_store *s)
+{
+	if (!s)
+		return;
+	if (s->ops && s->ops->close)
+		s->ops->close(s);
+	free(s->state);
+	free(s->url);
+	free(s);
+}
+
+struct buf_sink { struct gpc_buf *b; size_t left; const char *key; };
+
+static int sink_to_buf(void *arg, const void *data, size_t n,
+	struct gpc_error *err)
+{
+	struct buf_sink *sink = arg;
+
+	if (n > sink->left)
+		return gpc_fail(err, GPC_EPROTO,
+			"%s is larger than it may be", sink->key);
+	sink->left -= n;
+	gpc_buf_add(sink->b, data, n);
+	return gpc_buf_check(sink->b, err);
+}
+
+int gpc_store_get(struct gpc_store *s, const char *key, size_t max_bytes,
+	struct gpc_buf *b, struct gpc_error *err)
+{
+	struct buf_sink sink = { b, max_bytes, key };
+
+	return gpc_store_get_range(s, key, 0, -1, sink_to_buf, &sink, NULL,
+		err);
+}
+
+int gpc_store_get_range(struct gpc_store *s, const char *key, int64_t offset,
+	int64_t length, gpc_sink_fn *sink, void *arg, struct gpc_object *ret_o,
+	struct gpc_error *err)
+{
+	struct gpc_object o = {0};
+	int r = check_key(s, key, err);
+
+	if (r < 0)
+		return r;
+	r = s->ops->get(s, key, offset < 0 ? 0 : offset, length, sink, arg,
+		&o, err);
+	if (r == 0 && ret_o)
+		*ret_o = o;
+	return r;
+}
+
+int gpc_store_put(struct gpc_store *s, const char *key, const void *data,
+	size_t n, unsigned flags, struct gpc_error *err)
+{
+	struct gpc_body body = { .data = data ? data : "", .fd = -1, .size = n };
+
+	return gpc_store_put_body(s, key, &body, flags, err);
+}
+
+int gpc_store_put_body(struct gpc_store *s, const char *key,
+	const struct gpc_body *body, unsigned flags, struct gpc_error *err)
+{
+	int r = check_key(s, key, err);
+
+	return r < 0 ? r : s->ops->put(s, key, body, flags, err);
+}
+
+int gpc_store_head(struct gpc_store *s, const char *key,
+	struct gpc_object *ret_o, struct gpc_error *err)
+{
+	struct gpc_object o = {0};
+	int r = check_key(s, key, err);
+
+	if (r == 0)
+		r = s->ops->head(s, key, &o, err);
+	if (r == 0 && ret_o)
+		*ret_o = o;
+	return r;
+}
+
+int gpc_store_list(struct gpc_store *s, const char *prefix, const char *after,
+	gpc_list_fn *fn, void *arg, struct gpc_error *err)
+{
+	if (!prefix)
+		prefix = "";
+	if (!path_ok(prefix, true))
+		return gpc_fail(err, GPC_EPROTO,
+			"%s: not a valid prefix of keys", s->url);
+	if (after && !*after)
+		after = NULL;
+	return s->ops->list(s, prefix, after, fn, arg, err);
+}
+
+int gpc_store_del(struct gpc_store *s, const char *key, struct gpc_error *err)
+{
+	int r = check_key(s, key, err);
+
+	return r < 0 ? r : s->ops->del(s, key, err);
+}
+
+int gpc_store_append(struct gpc_store *s, const char *key, uint64_t offset,
+	const void *data, size_t n, bool sync, struct gpc_error *err)
+{
+	int r = check_key(s, key, err);
+
+	if (r < 0)
+		return r;
+	if (!s->ops->append)
+		return gpc_fail(err, GPC_EUNSUPPORTED,
+			"%s cannot append to objects", s->url);
+	return s->ops->append(s, key, offset, data, n, sync, err);
+}
+
+void gpc_store_wait(struct gpc_store *s, const char *prefix, int timeout_ms)
+{
+	if (timeout_ms <= 0)
+		return;
+	if (s->ops->wait && path_ok(prefix, true))
+		s->ops->wait(s, prefix, timeout_ms);
+	else
+		gpc_sleep_ms(timeout_ms);
+}
