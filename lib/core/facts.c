@@ -54,6 +54,19 @@ static int get_exit(struct gpc_store *s, const char *job, int attempt, int rank,
 	return gpc_wrap(err, r, "%s", key);
 }
 
+int gpc_facts_has_exit(struct gpc_store *s, const char *job, int attempt,
+	int rank, bool *ret_has, struct gpc_error *err)
+{
+	struct gpc_object o;
+	gpc_key key;
+	int r;
+
+	gpc_key_rank(key, job, attempt, rank, "exit.json");
+	r = gpc_store_head(s, key, &o, err);
+	*ret_has = r == 0;
+	return r == -GPC_ENOTFOUND ? 0 : r;
+}
+
 static void keep_worse(struct gpc_exit *best, bool *has, struct gpc_exit *x)
 {
 	bool fails = x->reason != GPC_REASON_COMPLETED;

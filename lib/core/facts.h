@@ -9,6 +9,8 @@
 int gpc_facts_beat(struct gpc_store *s, const char *job, int attempt, int rank,
 	struct gpc_beat *ret_b, bool *ret_found, struct gpc_error *err)
 	gpc_must_check;
+int gpc_facts_has_exit(struct gpc_store *s, const char *job, int attempt,
+	int rank, bool *ret_has, struct gpc_error *err) gpc_must_check;
 /* How an attempt ended, if it has: its verdict, else every rank's exit, of
  * which the first failing one counts. partial: a failing exit suffices though
  * other ranks said nothing (their nodes are gone). */

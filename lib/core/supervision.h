@@ -39,6 +39,9 @@ struct gpc_supervision {
 	int64_t retry_ms;             /* boot clock: no buying before it */
 	int64_t wait_since_ms;        /* boot clock: no capacity since then */
 	int64_t cancel_seen_ms;       /* boot clock; 0 = not asked */
+	int64_t failed_ms;            /* boot clock: a failure of failed_attempt
+	                               * was seen first */
+	int failed_attempt;
 	int64_t checkpoints_ms;       /* boot clock of the last list */
 	GPC_VEC(struct gpc_pulse) pulses;
 	GPC_VEC(struct gpc_leaving) leaving;

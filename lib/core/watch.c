@@ -17,6 +17,7 @@
 #define CHECKPOINTS_MS 1000
 #define UNSEEN_MS 300000        /* lists may lag behind creates that long */
 #define CANCEL_MARGIN_MS 60000
+#define CAUSE_MS 10000
 
 struct gpc_pulse *gpc_supervision_pulse(struct gpc_supervision *sv,
 	int attempt, int rank)
@@ -198,16 +199,71 @@ static int settle(struct gpc_supervision *sv, const struct gpc_exit *x,
 		progressed, err);
 }
 
+static bool is_gone(const struct gpc_node *n, const struct gpc_instance *x)
+{
+	if (x)
+		return x->state == GPC_INSTANCE_GONE;
+	return gpc_wall_ms() - n->created_ms > UNSEEN_MS;
+}
+
+/* A rank's program fails soon after another rank's machine went away: that is
+ * a lost node, not the program's error. So a failure of several ranks is only
+ * believed once the others said how they ended, or had time to. */
+static int look_for_cause(struct gpc_supervision *sv, struct gpc_exit *x,
+	bool *ret_wait, struct gpc_error *err)
+{
+	const struct gpc_job_state *st = &sv->journal.state;
+	int r;
+
+	*ret_wait = false;
+	if (st->num_nodes < 2 || gpc_reason_retry(x->reason) != GPC_RETRY_IF_ASKED)
+		return 0;
+	r = gpc_supervision_list(sv, 0, err);
+	for (size_t i = 0; r == 0 && i < st->nodes.n; i++) {
+		const struct gpc_node *n = &st->nodes.v[i];
+		bool said = false;
+
+		if (n->attempt != st->attempt || n->rank == x->rank)
+			continue;
+		r = gpc_facts_has_exit(sv->session->store, sv->job.id,
+			st->attempt, n->rank, &said, err);
+		if (r < 0 || said)
+			continue;
+		if (!is_gone(n, gpc_supervision_instance(sv, n->id))) {
+			*ret_wait = true;
+			continue;
+		}
+		x->reason = GPC_REASON_NODE_LOST;
+		x->rank = n->rank;
+		x->code = x->signal = 0;
+		gpc_set_str(&x->detail, "another rank's machine is gone");
+		*ret_wait = false;
+		return 0;
+	}
+	return r;
+}
+
 static int watch_outcome(struct gpc_supervision *sv, bool partial,
 	bool *ret_settled, bool *progressed, struct gpc_error *err)
 {
 	const struct gpc_job_state *st = &sv->journal.state;
 	gpc_auto(gpc_exit) struct gpc_exit x = {0};
+	int64_t now = gpc_boot_ms();
+	bool wait = false;
 	int r = gpc_facts_outcome(sv->session->store, sv->job.id, st->attempt,
 		st->num_nodes, partial, &x, ret_settled, err);
 
 	if (r < 0 || !*ret_settled)
 		return r;
+	r = look_for_cause(sv, &x, &wait, err);
+	if (r < 0)
+		return r;
+	if (!sv->failed_ms || sv->failed_attempt != st->attempt) {
+		sv->failed_ms = now;
+		sv->failed_attempt = st->attempt;
+	}
+	if (wait && now - sv->failed_ms < CAUSE_MS)
+		return 0;
 	return settle(sv, &x, progressed, err);
 }
 
@@ -226,13 +282,6 @@ static int node_is_gone(struct gpc_supervision *sv, const struct gpc_node *n,
 	if (r < 0 || settled)
 		return r;
 	return settle(sv, &x, progressed, err);
-}
-
-static bool is_gone(const struct gpc_node *n, const struct gpc_instance *x)
-{
-	if (x)
-		return x->state == GPC_INSTANCE_GONE;
-	return gpc_wall_ms() - n->created_ms > UNSEEN_MS;
 }
 
 static int watch_machines(struct gpc_supervision *sv, bool *progressed,
