@@ -11,6 +11,7 @@
 struct gpc_agent_options {
 	const char *node_dir;      /* holds node.json (see provider/local.c) */
 	const char *self_path;     /* put on the job's PATH as gpucloud */
+	int ready_fd;              /* gets "R" once the node is taken over; 0 = none */
 	const struct gpc_log *log;
 };
 /* Runs the launcher in this process until the node has ended; returns the
