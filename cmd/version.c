@@ -1,8 +1,6 @@
 /* `gpucloud version`: which build this is, for people and for scripts. Touches
  * neither configuration nor store, so it works when they are broken.
  */
-#include "cmd/version.h"
-
 #include <sys/utsname.h>
 
 #include "cmd/command.h"
@@ -20,16 +18,11 @@ static const struct gpc_col cols[] = {
 };
 static const struct gpc_table table = {"version", cols, sizeof(struct version)};
 
-const char *gpc_version(void)
-{
-	return GPC_VERSION;
-}
-
 static int run(struct gpc_cmd *c, struct gpc_error *err)
 {
 	struct utsname host;
 	struct version v = {
-		.version = gpc_version(),
+		.version = GPC_VERSION,
 #ifdef __clang__
 		.compiler = "clang " __clang_version__,
 #else
