@@ -256,7 +256,7 @@ static int start(struct gpc_cmd *c, int argc, char **argv,
 	struct gpc_error *err)
 {
 	gpc_auto(gpc_opt_args) struct gpc_opt_args first = {0};
-	static char version[] = "version";
+	char version[] = "version";
 	char *only_version[] = {version, NULL};
 	const char *link = command_of_link(argc ? argv[0] : NULL);
 	bool want_version = false;
