@@ -122,8 +122,7 @@ const char *gpc_buf_str(const struct gpc_buf *b)
 		return "";
 	/* Bytes written behind gpc_buf_reserve have no NUL yet; the memory is
 	 * ours although the struct is const. */
-	if (b->data[b->len] != '\0')
-		b->data[b->len] = '\0';
+	b->data[b->len] = '\0';
 	return b->data;
 }
 
