@@ -33,21 +33,33 @@ static struct gpc_json *made(cJSON *c)
 	return (struct gpc_json *)c;
 }
 
+static int fail_twice(const char *key, struct gpc_error *err)
+{
+	gpc_autostr *shown = gpc_str_printable(key, strnlen(key, 80));
+
+	return gpc_fail(err, GPC_EPROTO,
+		"JSON with the member \"%s\" twice in one object", shown);
+}
+
+/* Few members are compared in pairs, which needs no memory; many go through
+ * a map, so that hostile input costs no square. */
 static int check_members(const cJSON *object, struct gpc_error *err)
 {
 	gpc_auto(gpc_map) struct gpc_map seen = {0};
+	size_t n = 0;
 
+	for (const cJSON *m = object->child; m; m = m->next)
+		n++;
 	for (const cJSON *m = object->child; m; m = m->next) {
-		gpc_autostr *shown = NULL;
-
-		if (!gpc_map_has(&seen, m->string)) {
+		if (n > 16) {
+			if (gpc_map_has(&seen, m->string))
+				return fail_twice(m->string, err);
 			gpc_map_set(&seen, m->string, NULL);
 			continue;
 		}
-		shown = gpc_str_printable(m->string, strnlen(m->string, 80));
-		return gpc_fail(err, GPC_EPROTO,
-			"JSON with the member \"%s\" twice in one object",
-			shown);
+		for (const cJSON *k = object->child; k != m; k = k->next)
+			if (strcmp(k->string, m->string) == 0)
+				return fail_twice(m->string, err);
 	}
 	return 0;
 }
