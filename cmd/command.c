@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "cmd/signal.h"
+#include "cmd/interrupt.h"
 
 #define GPC_COMMAND(name) extern const struct gpc_command gpc_command_##name;
 #include "cmd/commands.inc"

@@ -16,7 +16,7 @@
 #include "cmd/complete.h"
 #include "cmd/config_load.h"
 #include "cmd/help.h"
-#include "cmd/signal.h"
+#include "cmd/interrupt.h"
 
 /* A file that took the place of a closed stdout would get our output. Reading
  * for 1 and 2, writing for 0: using them is then an error, as it should be. */

@@ -1,7 +1,7 @@
 /* The only global that changes: the signal that asked us to stop. Handlers set
  * it and do nothing else; whoever works looks at the token between two steps.
  */
-#include "cmd/signal.h"
+#include "cmd/interrupt.h"
 
 #include <stddef.h>
 
