@@ -14,8 +14,8 @@
 #define CAPACITY_RETRY_MS 5000
 #define UNCLEAR_RETRY_MS 2000
 
-int gpc_supervision_attempt(struct gpc_supervision *sv, bool *progressed,
-	struct gpc_error *err)
+int gpc_supervision_attempt(struct gpc_supervision *sv, bool uncounted,
+	bool *progressed, struct gpc_error *err)
 {
 	const struct gpc_job_state *st = &sv->journal.state;
 	struct gpc_json *data;
@@ -28,6 +28,8 @@ int gpc_supervision_attempt(struct gpc_supervision *sv, bool *progressed,
 	gpc_json_set_int(data, "attempt", st->attempt + 1);
 	if (st->checkpoint)
 		gpc_json_set_str(data, "resume_from", st->checkpoint);
+	if (uncounted)
+		gpc_json_set_bool(data, "uncounted", true);
 	return gpc_supervision_append(sv, GPC_EVENT_ATTEMPT, data, progressed,
 		err);
 }

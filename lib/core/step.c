@@ -198,7 +198,8 @@ static int act(struct gpc_supervision *sv, const struct gpc_action *a,
 {
 	switch (a->kind) {
 	case GPC_ACTION_ATTEMPT:
-		return gpc_supervision_attempt(sv, progressed, err);
+		return gpc_supervision_attempt(sv, a->uncounted, progressed,
+			err);
 	case GPC_ACTION_INTENT:
 		return gpc_supervision_intend(sv, progressed, err);
 	case GPC_ACTION_CREATE:

@@ -63,8 +63,9 @@ int gpc_supervision_end(struct gpc_supervision *sv, enum gpc_reason reason,
 	struct gpc_error *err) gpc_must_check;
 
 /* buy.c */
-int gpc_supervision_attempt(struct gpc_supervision *sv, bool *progressed,
-	struct gpc_error *err) gpc_must_check;
+/* uncounted: it does not use up recovery.restarts. */
+int gpc_supervision_attempt(struct gpc_supervision *sv, bool uncounted,
+	bool *progressed, struct gpc_error *err) gpc_must_check;
 int gpc_supervision_intend(struct gpc_supervision *sv, bool *progressed,
 	struct gpc_error *err) gpc_must_check;
 int gpc_supervision_create(struct gpc_supervision *sv, size_t intent,
