@@ -5,6 +5,7 @@
  */
 #include "base/mem.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -83,6 +84,7 @@ char *gpc_vformat(const char *fmt, va_list ap)
 	char *s;
 	int n;
 
+	assert(fmt);              /* and tells gcc's sanitizer build so */
 	va_copy(again, ap);
 	n = vsnprintf(NULL, 0, fmt, again);
 	va_end(again);
