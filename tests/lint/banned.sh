@@ -55,5 +55,5 @@ in_lib=$(echo "$in_lib" | tr '\n' ' ')
 ok "no banned function" "$(uses "$everywhere" '' lib cmd | not_excepted)"
 ok "lib does not use stdio and does not exit" \
   "$(uses "$in_lib" 'stdin stdout stderr' lib | not_excepted)"
-ok "signal handlers write one flag, in cmd/signal.c" "$(flags)"
+ok "signal handlers write one flag, in cmd/interrupt.c" "$(flags)"
 finish

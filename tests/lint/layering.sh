@@ -23,7 +23,7 @@ system_header="$system_header|(sys|linux|netinet|arpa|net|mach)/[a-z0-9_/]+|libp
 
 # State that outlives a call, each with its reason: FILE NAME REASON
 state='
-cmd/signal.c token          what signal handlers write
+cmd/interrupt.c token          what signal handlers write
 lib/dep/archive.c dl        a library that is opened once, under its lock
 lib/dep/archive.c lib       its functions
 lib/dep/crypto.c dl         the same
