@@ -1,21 +1,26 @@
-/* Events of a job's journal. Payloads are JSON members beside the fixed ones:
+/* Events of a job's journal: {v, n, id, type, at_ms, by, data, state}. Payloads,
+ * the member data, by type (? = may be left out):
  *
  *   submitted  {num_nodes}
- *   attempt    {attempt, resume_from?}
+ *   attempt    {attempt, resume_from?, uncounted?}  the latter: a restart by
+ *                                          recovery.on_exit
  *   intent     {attempt, token, request:{provider, offer, count, ranks, ...}}
  *   void       {intent}                    the intent n is given up
- *   created    {intent, nodes:[{rank, id, address?, expires_ms, offer, provider}]}
+ *   created    {intent, nodes:[{rank, id, address?, expires_ms?, offer?, provider,
+ *               created_ms?, rate?}]}
  *   rate       {rank, attempt, rate}
  *   ready      {attempt, rank, address?}
- *   phase      {attempt, phase}            setup | running | stopping
- *   lost       {attempt, rank, reason, code?, signal?}   ends the attempt
- *   released   {attempt, rank, id, at_ms}
+ *   phase      {attempt, phase, at_ms?, reason?}    setup | running | stopping
+ *   lost       {attempt, rank, reason, code?, signal?, at_ms?, progress?}
+ *                                          ends the attempt; progress: false
+ *                                          counts towards no_progress
+ *   released   {attempt, rank, id, at_ms?}
  *   supervisor {supervisor, host, boot, pid}
  *   checkpoint {attempt, checkpoint}       id "<attempt>-<n>-<label>"
  *   cancel     {now}    save {label?}    signal {signal, rank?}    update {...}
  *   resume     {checkpoint?}               after an end: back to PENDING
  *   prune      {...}   pruning {}
- *   ended      {reason, code?, signal?, rank?}
+ *   ended      {reason, code?, signal?, rank?, at_ms?}
  */
 #pragma once
 #include <stdint.h>

@@ -18,7 +18,9 @@ enum gpc_action_kind {
 	GPC_ACTION_INTENT,    /* plan and append `intent` for the ranks without node */
 	GPC_ACTION_CREATE,    /* send intents[i] (again), append `created` */
 	GPC_ACTION_VOID,      /* intents[i] is too old or unwanted: append `void` */
-	GPC_ACTION_WATCH,     /* look after nodes[i]: beats, exit, provider */
+	GPC_ACTION_WATCH,     /* look after nodes[i]: beats, exit, provider. Also
+	                       * for a RELEASED one of the running attempt: it went
+	                       * without a word, so append `ended` or `lost` */
 	GPC_ACTION_RELEASE,   /* destroy nodes[i], append `released` when absent */
 	GPC_ACTION_END,       /* append `ended` with .reason */
 };
@@ -27,7 +29,9 @@ struct gpc_action {
 	size_t index;         /* of state.nodes or state.intents */
 	enum gpc_reason reason;
 	int code, signal, rank;
+	bool uncounted;       /* ATTEMPT: put "uncounted":true in its payload */
 };
+#define GPC_INTENT_MAX_AGE_MS 600000    /* an older one is never sent again */
 struct gpc_recovery_policy {  /* from the spec */
 	bool none;            /* never recover */
 	int restarts;         /* own errors that may restart; -1 = none given */

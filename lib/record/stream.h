@@ -22,12 +22,16 @@ struct gpc_stream_writer *gpc_stream_writer_new(struct gpc_store *s,
  * than 64 MiB wait, and then took nothing. */
 int gpc_stream_write(struct gpc_stream_writer *w, const void *data, size_t n,
 	struct gpc_error *err) gpc_must_check;
-/* Sends what is due by now (boot clock); *ret_next_ms = when to call again. */
+/* Sends what is due by now (boot clock); *ret_next_ms = when to call again
+ * (INT64_MAX: after the next write), set on failure too. On a store that
+ * appends, writes are gathered for up to 50 ms. */
 int gpc_stream_tick(struct gpc_stream_writer *w, int64_t now_ms,
 	int64_t *ret_next_ms, struct gpc_error *err) gpc_must_check;
 /* Sends and syncs everything. */
 int gpc_stream_flush(struct gpc_stream_writer *w,
 	struct gpc_error *err) gpc_must_check;
+/* From now on; for stores without append. */
+void gpc_stream_set_interval(struct gpc_stream_writer *w, int64_t interval_ms);
 uint64_t gpc_stream_offset(const struct gpc_stream_writer *w);  /* taken */
 uint64_t gpc_stream_acked(const struct gpc_stream_writer *w);   /* durable */
 void gpc_stream_writer_free(struct gpc_stream_writer *w);       /* no flush */

@@ -304,7 +304,11 @@ static int publish(struct gpc_store *s, int fd, const char *temp,
 		return r;
 	folder_of(key, dir);
 	sys = sync_folder(root, dir);
-	return sys ? fail_at(s, "sync the folder of", key, sys, err) : 0;
+	if (!sys)
+		return 0;
+	r = fail_at(s, "sync the folder of", key, sys, err);
+	err->sys = 0;           /* it is there: even ENOSPC is unclear here */
+	return r;
 }
 
 static void temp_name(const char *key, char ret_temp[560])

@@ -1,0 +1,68 @@
+/* The store's layout: no other file spells a key. */
+#include "record/keys.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "dep/crypto.h"
+
+/* A key that would not fit comes out empty, which every store refuses. */
+static gpc_printf(2, 3) const char *put(char *out, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(out, GPC_KEY_SIZE, fmt, ap);
+	va_end(ap);
+	if (n < 0 || n >= GPC_KEY_SIZE)
+		out[0] = '\0';
+	return out;
+}
+
+const char *gpc_key_job(gpc_key out, const char *job)
+{
+	return put(out, "jobs/%s/job.json", job);
+}
+
+const char *gpc_key_event(gpc_key out, const char *job, int64_t n)
+{
+	return put(out, "jobs/%s/events/%08" PRId64 ".json", job, n);
+}
+
+const char *gpc_key_job_file(gpc_key out, const char *job, const char *name)
+{
+	return put(out, "jobs/%s/%s", job, name);
+}
+
+const char *gpc_key_rank(gpc_key out, const char *job, int attempt, int rank,
+	const char *name)
+{
+	return put(out, "jobs/%s/%d/%d/%s", job, attempt, rank, name);
+}
+
+const char *gpc_key_attempt(gpc_key out, const char *job, int attempt,
+	const char *name)
+{
+	return put(out, "jobs/%s/%d/%s", job, attempt, name);
+}
+
+const char *gpc_key_checkpoint(gpc_key out, const char *job, const char *id)
+{
+	return put(out, "jobs/%s/checkpoints/%s.json", job, id);
+}
+
+const char *gpc_key_secrets(gpc_key out, const char *job)
+{
+	return put(out, "secrets/%s", job);
+}
+
+const char *gpc_key_once(gpc_key out, const char *owner_hash, const char *key)
+{
+	gpc_autostr *text = gpc_format("%s%s", owner_hash, key);
+	char hex[GPC_SHA256_HEX];
+
+	return put(out, "once/%s", gpc_sha256_hex(text, strlen(text), hex));
+}

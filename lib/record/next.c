@@ -1,0 +1,235 @@
+/* What a supervisor has to do next, from the state alone. Every action is
+ * idempotent: asked again after a crash, the same state gives the same answer,
+ * and each action, once recorded, changes the state so that it is not asked
+ * again. */
+#include "record/state.h"
+
+#include "base/vec.h"
+
+#define MAX_NO_PROGRESS 2
+
+struct plan {
+	const struct gpc_job_state *st;
+	const struct gpc_recovery_policy *policy;
+	int64_t now_ms;
+	struct gpc_action *v;
+	size_t n, max;
+};
+
+static void add(struct plan *p, struct gpc_action a)
+{
+	if (p->n < p->max)
+		p->v[p->n++] = a;
+}
+
+static void add_end(struct plan *p, enum gpc_reason reason,
+	const struct gpc_try *t)
+{
+	struct gpc_action a = { .kind = GPC_ACTION_END, .reason = reason };
+
+	if (t) {
+		a.code = t->code;
+		a.signal = t->signal;
+		a.rank = t->rank;
+	}
+	add(p, a);
+}
+
+/* Machines that nobody needs go first; true when there are any. */
+static bool release(struct plan *p, bool all)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < p->st->nodes.n; i++) {
+		enum gpc_node_status status = p->st->nodes.v[i].status;
+
+		if (status == GPC_NODE_RELEASED ||
+			(!all && status != GPC_NODE_DRAINING))
+			continue;
+		add(p, (struct gpc_action){ .kind = GPC_ACTION_RELEASE,
+			.index = i });
+		any = true;
+	}
+	return any;
+}
+
+static bool give_up_intents(struct plan *p)
+{
+	for (size_t i = 0; i < p->st->intents.n; i++)
+		add(p, (struct gpc_action){ .kind = GPC_ACTION_VOID,
+			.index = i });
+	return p->st->intents.n > 0;
+}
+
+static bool is_live(const struct gpc_node *n)
+{
+	return n->status == GPC_NODE_CREATED || n->status == GPC_NODE_READY;
+}
+
+static bool any_live(const struct gpc_job_state *st)
+{
+	gpc_vec_each(n, &st->nodes)
+		if (is_live(n))
+			return true;
+	return false;
+}
+
+/* Live nodes, and those of this attempt that went without a word. */
+static void watch(struct plan *p)
+{
+	for (size_t i = 0; i < p->st->nodes.n; i++) {
+		const struct gpc_node *n = &p->st->nodes.v[i];
+
+		if (is_live(n) || (n->status == GPC_NODE_RELEASED &&
+			n->attempt == p->st->attempt && !p->st->cancel))
+			add(p, (struct gpc_action){ .kind = GPC_ACTION_WATCH,
+				.index = i });
+	}
+}
+
+/* --- recovering -------------------------------------------------------- */
+
+static bool is_listed(const struct gpc_recovery_policy *policy,
+	const struct gpc_try *t)
+{
+	if (t->reason != GPC_REASON_EXIT_CODE || t->signal)
+		return false;
+	for (size_t i = 0; i < policy->n_on_exit; i++)
+		if (policy->on_exit[i] == t->code)
+			return true;
+	return false;
+}
+
+static bool may_retry(const struct plan *p, const struct gpc_try *t)
+{
+	const struct gpc_recovery_policy *policy = p->policy;
+
+	if (policy->none)
+		return false;
+	switch (gpc_reason_retry(t->reason)) {
+	case GPC_RETRY_RECOVER:
+		if (t->reason != GPC_REASON_LIFETIME)
+			return true;
+		return policy->has_checkpoint && p->st->checkpoint;
+	case GPC_RETRY_IF_ASKED:
+		return is_listed(policy, t) ||
+			p->st->restarts < policy->restarts;
+	case GPC_RETRY_NEVER:
+		break;
+	}
+	return false;
+}
+
+static void recover(struct plan *p)
+{
+	const struct gpc_try *t = NULL;
+
+	gpc_vec_each(x, &p->st->tries)
+		if (x->n == p->st->attempt)
+			t = x;
+	if (!t)
+		add_end(p, GPC_REASON_AGENT_FAILED, NULL);
+	else if (!may_retry(p, t))
+		add_end(p, t->reason, t);
+	else if (p->st->no_progress >= MAX_NO_PROGRESS)
+		add_end(p, GPC_REASON_NO_PROGRESS, t);
+	else
+		add(p, (struct gpc_action){ .kind = GPC_ACTION_ATTEMPT,
+			.uncounted = is_listed(p->policy, t) });
+}
+
+/* --- provisioning ------------------------------------------------------ */
+
+/* How many nodes an open intent asks for. */
+static int64_t asked_by(const struct gpc_job_state *st,
+	const struct gpc_intent *x)
+{
+	const struct gpc_json *ranks = gpc_json_get(x->request, "ranks");
+	const struct gpc_json *m;
+	int64_t n = 0;
+
+	for (m = gpc_json_first(ranks); m; m = gpc_json_next(m))
+		n++;
+	return n ? n : gpc_json_get_int(x->request, "count", st->num_nodes);
+}
+
+static int64_t missing(const struct gpc_job_state *st)
+{
+	int64_t n = st->num_nodes;
+
+	gpc_vec_each(node, &st->nodes)
+		if (node->attempt == st->attempt && is_live(node))
+			n--;
+	gpc_vec_each(x, &st->intents)
+		if (x->attempt == st->attempt)
+			n -= asked_by(st, x);
+	return n;
+}
+
+static void provision(struct plan *p)
+{
+	for (size_t i = 0; i < p->st->intents.n; i++) {
+		const struct gpc_intent *x = &p->st->intents.v[i];
+		bool stale = x->attempt != p->st->attempt ||
+			p->now_ms - x->at_ms > GPC_INTENT_MAX_AGE_MS;
+
+		add(p, (struct gpc_action){ .index = i,
+			.kind = stale ? GPC_ACTION_VOID : GPC_ACTION_CREATE });
+	}
+	if (missing(p->st) > 0)
+		add(p, (struct gpc_action){ .kind = GPC_ACTION_INTENT });
+}
+
+/* --- next -------------------------------------------------------------- */
+
+static void next_stopped(struct plan *p)
+{
+	bool open = give_up_intents(p);
+
+	if (p->st->cancel) {
+		if (!open)
+			add_end(p, GPC_REASON_CANCELLED, NULL);
+		release(p, true);
+		return;
+	}
+	/* The next attempt starts when nothing of the last one is left. */
+	if (release(p, true) || open)
+		return;
+	if (p->st->status == GPC_JOB_PENDING)
+		add(p, (struct gpc_action){ .kind = GPC_ACTION_ATTEMPT });
+	else
+		recover(p);
+}
+
+static void next_going(struct plan *p)
+{
+	if (p->st->status == GPC_JOB_PROVISIONING) {
+		provision(p);
+	} else if (!give_up_intents(p) && p->st->cancel &&
+		(p->st->cancel_now || !any_live(p->st))) {
+		add_end(p, GPC_REASON_CANCELLED, NULL);
+	}
+	watch(p);
+	release(p, false);
+}
+
+size_t gpc_state_next(const struct gpc_job_state *st,
+	const struct gpc_recovery_policy *policy, int64_t now_ms,
+	struct gpc_action *ret_actions, size_t max)
+{
+	struct plan p = { .st = st, .policy = policy, .now_ms = now_ms,
+		.v = ret_actions, .max = max };
+
+	if (st->n == 0)
+		return 0;
+	if (gpc_job_status_is_end(st->status)) {
+		give_up_intents(&p);
+		release(&p, true);
+	} else if (st->status == GPC_JOB_PENDING ||
+		st->status == GPC_JOB_RECOVERING) {
+		next_stopped(&p);
+	} else {
+		next_going(&p);
+	}
+	return p.n;
+}

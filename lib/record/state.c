@@ -1,0 +1,654 @@
+/* What an event makes of a job's state.
+ *
+ * One table says, for every event in every status, whether it may happen and
+ * which status follows; a second names the members of its payload and the
+ * function that records it. Checks come first in each of them, so that a
+ * refused event leaves the state untouched. Facts (created, rate, released,
+ * supervisor, checkpoint) are taken in every status: they happened, whatever
+ * anybody has decided since. */
+#include "record/state.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "dep/bind.h"
+#include "record/checkpoint.h"
+
+#define STATE_VERSION 1
+#define MAX_NODES 100000
+
+/* --- the table --------------------------------------------------------- */
+
+/* Besides a status: no entry, the same status, or one that depends. */
+enum { NO = -3, SAME = -2, DEPENDS = -1,
+	PEND = GPC_JOB_PENDING, PROV = GPC_JOB_PROVISIONING,
+	STRT = GPC_JOB_STARTING, SETU = GPC_JOB_SETUP, RUNN = GPC_JOB_RUNNING,
+	STOP = GPC_JOB_STOPPING, RECO = GPC_JOB_RECOVERING };
+#define ALL SAME, SAME, SAME, SAME, SAME, SAME, SAME, SAME, SAME, SAME
+#define LIVE SAME, SAME, SAME, SAME, SAME, SAME, SAME, NO, NO, NO
+
+static const signed char next_status[GPC_EVENT__COUNT][GPC_JOB__COUNT] = {
+	/*                       PEND  PROV  STRT  SETU  RUNN  STOP  RECO  ended: SUCC FAIL CANC */
+	[GPC_EVENT_SUBMITTED] = {NO,   NO,   NO,   NO,   NO,   NO,   NO,   NO,   NO,   NO},
+	[GPC_EVENT_ATTEMPT] =   {PROV, NO,   NO,   NO,   NO,   NO,   PROV, NO,   NO,   NO},
+	[GPC_EVENT_INTENT] =    {NO,   SAME, NO,   NO,   NO,   NO,   NO,   NO,   NO,   NO},
+	[GPC_EVENT_VOID] =      {ALL},
+	[GPC_EVENT_CREATED] =   {SAME, DEPENDS, SAME, SAME, SAME, SAME, SAME, SAME, SAME, SAME},
+	[GPC_EVENT_RATE] =      {ALL},
+	[GPC_EVENT_READY] =     {NO,   SAME, SAME, SAME, SAME, SAME, NO,   NO,   NO,   NO},
+	[GPC_EVENT_PHASE] =     {NO,   NO,   DEPENDS, DEPENDS, DEPENDS, DEPENDS, NO, NO, NO, NO},
+	[GPC_EVENT_LOST] =      {NO,   RECO, RECO, RECO, RECO, RECO, NO,   NO,   NO,   NO},
+	[GPC_EVENT_RELEASED] =  {ALL},
+	[GPC_EVENT_SUPERVISOR] = {ALL},
+	[GPC_EVENT_CHECKPOINT] = {ALL},
+	[GPC_EVENT_CANCEL] =    {SAME, STOP, STOP, STOP, STOP, SAME, SAME, NO,   NO,   NO},
+	[GPC_EVENT_SAVE] =      {LIVE},
+	[GPC_EVENT_SIGNAL] =    {LIVE},
+	[GPC_EVENT_UPDATE] =    {LIVE},
+	[GPC_EVENT_RESUME] =    {NO,   NO,   NO,   NO,   NO,   NO,   NO,   PEND, PEND, PEND},
+	[GPC_EVENT_PRUNE] =     {LIVE},
+	[GPC_EVENT_PRUNING] =   {NO,   NO,   NO,   NO,   NO,   NO,   NO,   SAME, SAME, SAME},
+	[GPC_EVENT_ENDED] =     {DEPENDS, DEPENDS, DEPENDS, DEPENDS, DEPENDS, DEPENDS, DEPENDS, NO, NO, NO},
+};
+
+/* Phases that are events, and what each makes of the statuses from STARTING to
+ * STOPPING. A job that stops stays so; when it began to run is still noted. */
+enum phase { PHASE_SETUP, PHASE_RUNNING, PHASE_STOPPING, PHASE__COUNT };
+static const char *const phase_names[] = {
+	"setup", "running", "stopping", NULL,
+};
+static const signed char phase_status[PHASE__COUNT][4] = {
+	/*                  STRT  SETU  RUNN  STOP */
+	[PHASE_SETUP] =    {SETU, NO,   NO,   SAME},
+	[PHASE_RUNNING] =  {RUNN, RUNN, NO,   SAME},
+	[PHASE_STOPPING] = {STOP, STOP, STOP, NO},
+};
+
+/* --- payloads ---------------------------------------------------------- */
+
+struct payload {
+	int attempt, rank, code, signal, num_nodes;
+	int64_t intent, at_ms;
+	char *id, *address, *checkpoint, *supervisor, *token, *resume_from;
+	enum phase phase;
+	enum gpc_reason reason;
+	bool now, uncounted;
+	struct gpc_money rate;
+	struct gpc_json *request;
+	GPC_VEC(struct gpc_node) nodes;
+};
+#define NEED .flags = GPC_BIND_REQUIRED
+#define FIELD(name, ...) GPC_BIND(payload, name, __VA_ARGS__)
+#define REASON(...) FIELD(reason, ENUM, .names = gpc_reason_names, __VA_ARGS__)
+
+static const struct gpc_bind no_fields[] = { GPC_BIND_LAST };
+static const struct gpc_bind submitted_fields[] = {
+	FIELD(num_nodes, INT, NEED), GPC_BIND_LAST
+};
+static const struct gpc_bind attempt_fields[] = {
+	FIELD(attempt, INT, NEED), FIELD(resume_from, STR),
+	FIELD(uncounted, BOOL), GPC_BIND_LAST
+};
+static const struct gpc_bind intent_fields[] = {
+	FIELD(attempt, INT, NEED), FIELD(token, STR, NEED),
+	FIELD(request, JSON, NEED), GPC_BIND_LAST
+};
+static const struct gpc_bind void_fields[] = {
+	FIELD(intent, I64, NEED), GPC_BIND_LAST
+};
+static const struct gpc_bind created_node_fields[] = {
+	GPC_BIND(gpc_node, rank, INT, NEED),
+	GPC_BIND(gpc_node, id, STR, NEED),
+	GPC_BIND(gpc_node, provider, STR, NEED),
+	GPC_BIND(gpc_node, address, STR),
+	GPC_BIND(gpc_node, offer, STR),
+	GPC_BIND(gpc_node, rate, MONEY),
+	GPC_BIND(gpc_node, created_ms, I64),
+	GPC_BIND(gpc_node, expires_ms, I64),
+	GPC_BIND(gpc_node, rest, REST),
+	GPC_BIND_LAST
+};
+static const struct gpc_bind created_fields[] = {
+	FIELD(intent, I64, NEED),
+	FIELD(nodes, VEC, NEED, .sub = created_node_fields,
+		.sub_size = sizeof(struct gpc_node)),
+	GPC_BIND_LAST
+};
+static const struct gpc_bind rate_fields[] = {
+	FIELD(attempt, INT, NEED), FIELD(rank, INT, NEED),
+	FIELD(rate, MONEY, NEED), GPC_BIND_LAST
+};
+static const struct gpc_bind ready_fields[] = {
+	FIELD(attempt, INT, NEED), FIELD(rank, INT, NEED), FIELD(address, STR),
+	GPC_BIND_LAST
+};
+static const struct gpc_bind phase_fields[] = {
+	FIELD(attempt, INT, NEED),
+	FIELD(phase, ENUM, NEED, .names = phase_names),
+	FIELD(at_ms, I64), REASON(), GPC_BIND_LAST
+};
+static const struct gpc_bind lost_fields[] = {
+	FIELD(attempt, INT, NEED), FIELD(rank, INT), REASON(NEED),
+	FIELD(code, INT), FIELD(signal, INT), FIELD(at_ms, I64), GPC_BIND_LAST
+};
+static const struct gpc_bind released_fields[] = {
+	FIELD(attempt, INT, NEED), FIELD(rank, INT, NEED), FIELD(id, STR, NEED),
+	FIELD(at_ms, I64), GPC_BIND_LAST
+};
+static const struct gpc_bind supervisor_fields[] = {
+	FIELD(supervisor, STR, NEED), GPC_BIND_LAST
+};
+static const struct gpc_bind checkpoint_fields[] = {
+	FIELD(attempt, INT, NEED), FIELD(checkpoint, STR, NEED), GPC_BIND_LAST
+};
+static const struct gpc_bind cancel_fields[] = {
+	FIELD(now, BOOL), GPC_BIND_LAST
+};
+static const struct gpc_bind resume_fields[] = {
+	FIELD(checkpoint, STR), GPC_BIND_LAST
+};
+static const struct gpc_bind ended_fields[] = {
+	REASON(NEED), FIELD(code, INT), FIELD(signal, INT), FIELD(rank, INT),
+	FIELD(at_ms, I64), GPC_BIND_LAST
+};
+
+/* --- helpers ----------------------------------------------------------- */
+
+struct step {
+	struct gpc_job_state *st;
+	const struct gpc_event *e;
+	struct payload *p;
+	int64_t at_ms;          /* when it happened */
+	int to;                 /* status after it; may be set by the function */
+};
+
+static int64_t since(int64_t from, int64_t to)
+{
+	return to > from ? to - from : 0;
+}
+
+static int check_attempt(const struct step *s, struct gpc_error *err)
+{
+	if (s->p->attempt == s->st->attempt)
+		return 0;
+	return gpc_fail(err, GPC_EPROTO, "attempt %d is not the current one, "
+		"%d", s->p->attempt, s->st->attempt);
+}
+
+static bool is_live(const struct gpc_node *n)
+{
+	return n->status == GPC_NODE_CREATED || n->status == GPC_NODE_READY;
+}
+
+static void drain_nodes(struct gpc_job_state *st)
+{
+	gpc_vec_each(n, &st->nodes)
+		if (is_live(n))
+			n->status = GPC_NODE_DRAINING;
+}
+
+static struct gpc_intent *find_intent(struct gpc_job_state *st, int64_t n)
+{
+	gpc_vec_each(x, &st->intents)
+		if (x->n == n)
+			return x;
+	return NULL;
+}
+
+static void drop_intent(struct gpc_job_state *st, struct gpc_intent *x)
+{
+	size_t i = (size_t)(x - st->intents.v);
+
+	free(x->token);
+	gpc_json_free(x->request);
+	gpc_json_free(x->rest);
+	gpc_vec_remove(&st->intents, i);
+}
+
+static void node_clear(struct gpc_node *n)
+{
+	free(n->provider);
+	free(n->id);
+	free(n->address);
+	free(n->offer);
+	gpc_json_free(n->rest);
+}
+
+/* RELEASED nodes of earlier attempts are nobody's business any more. */
+static void drop_old_nodes(struct gpc_job_state *st)
+{
+	size_t i = 0;
+
+	while (i < st->nodes.n) {
+		struct gpc_node *n = &st->nodes.v[i];
+
+		if (n->status != GPC_NODE_RELEASED ||
+			n->attempt == st->attempt) {
+			i++;
+			continue;
+		}
+		node_clear(n);
+		gpc_vec_remove(&st->nodes, i);
+	}
+}
+
+/* Ends the current attempt, once. */
+static void close_try(const struct step *s)
+{
+	struct gpc_job_state *st = s->st;
+	struct gpc_try *t = gpc_job_state_try(st, st->attempt);
+
+	if (!t || t->ended_ms)
+		return;
+	t->ended_ms = s->at_ms;
+	t->reason = s->p->reason;
+	t->code = s->p->code;
+	t->signal = s->p->signal;
+	t->rank = s->p->rank;
+	if (t->running_ms_at)
+		st->ran_ms += since(t->running_ms_at, s->at_ms);
+}
+
+static void set_reason(const struct step *s)
+{
+	s->st->reason = s->p->reason;
+	s->st->code = s->p->code;
+	s->st->signal = s->p->signal;
+	s->st->rank = s->p->rank;
+}
+
+/* --- events ------------------------------------------------------------ */
+
+static int on_submitted(struct step *s, struct gpc_error *err)
+{
+	if (s->p->num_nodes < 1 || s->p->num_nodes > MAX_NODES)
+		return gpc_fail(err, GPC_EPROTO, "$.num_nodes: out of range");
+	s->st->v = STATE_VERSION;
+	s->st->num_nodes = s->p->num_nodes;
+	s->st->submitted_ms = s->at_ms;
+	return 0;
+}
+
+static int on_attempt(struct step *s, struct gpc_error *err)
+{
+	struct gpc_job_state *st = s->st;
+	const struct gpc_try *last = gpc_job_state_try(st, st->attempt);
+	struct gpc_try *t;
+
+	if (s->p->attempt != st->attempt + 1)
+		return gpc_fail(err, GPC_EPROTO, "the next attempt is %d, not "
+			"%d", st->attempt + 1, s->p->attempt);
+	if (st->cancel)
+		return gpc_fail(err, GPC_EPROTO, "it was cancelled");
+	if (last && st->status == GPC_JOB_RECOVERING && !s->p->uncounted &&
+		gpc_reason_retry(last->reason) == GPC_RETRY_IF_ASKED)
+		st->restarts++;
+	st->attempt = s->p->attempt;
+	if (!st->started_ms)
+		st->started_ms = s->at_ms;
+	t = gpc_vec_push(&st->tries);
+	t->n = st->attempt;
+	t->started_ms = s->at_ms;
+	t->resume_from = gpc_steal(&s->p->resume_from);
+	drop_old_nodes(st);
+	return 0;
+}
+
+static int on_intent(struct step *s, struct gpc_error *err)
+{
+	struct gpc_intent *x;
+	int r = check_attempt(s, err);
+
+	if (r < 0)
+		return r;
+	x = gpc_vec_push(&s->st->intents);
+	x->n = s->e->n;
+	x->attempt = s->p->attempt;
+	x->at_ms = s->at_ms;
+	x->token = gpc_steal(&s->p->token);
+	x->request = gpc_steal(&s->p->request);
+	return 0;
+}
+
+static int on_void(struct step *s, struct gpc_error *err)
+{
+	struct gpc_intent *x = find_intent(s->st, s->p->intent);
+
+	if (!x)
+		return gpc_fail(err, GPC_EPROTO, "intent %lld is not open",
+			(long long)s->p->intent);
+	drop_intent(s->st, x);
+	return 0;
+}
+
+static bool has_node(const struct gpc_job_state *st, const struct gpc_node *n)
+{
+	for (size_t i = 0; i < st->nodes.n; i++)
+		if (gpc_eq(st->nodes.v[i].id, n->id) &&
+			gpc_eq(st->nodes.v[i].provider, n->provider))
+			return true;
+	return false;
+}
+
+/* Whether each rank of the current attempt has a node that can be used. */
+static bool is_complete(const struct gpc_job_state *st)
+{
+	bool *seen = gpc_array((size_t)st->num_nodes, sizeof(*seen));
+	int left = st->num_nodes;
+
+	gpc_vec_each(n, &st->nodes) {
+		if (n->attempt != st->attempt || !is_live(n) ||
+			n->rank >= st->num_nodes || seen[n->rank])
+			continue;
+		seen[n->rank] = true;
+		left--;
+	}
+	free(seen);
+	return left == 0;
+}
+
+/* A node is of use if its intent is open and its attempt still gathers nodes;
+ * one that came too late is only there to be released. */
+static int on_created(struct step *s, struct gpc_error *err)
+{
+	struct gpc_job_state *st = s->st;
+	struct gpc_intent *x = find_intent(st, s->p->intent);
+	int attempt = x ? x->attempt : st->attempt;
+	bool useful = x && attempt == st->attempt &&
+		st->status == GPC_JOB_PROVISIONING;
+
+	gpc_vec_each(n, &s->p->nodes)
+		if (n->rank < 0 || n->rank >= st->num_nodes || !*n->id)
+			return gpc_fail(err, GPC_EPROTO,
+				"$.nodes: a rank or an id is out of range");
+	gpc_vec_each(n, &s->p->nodes) {
+		struct gpc_node *to;
+
+		if (has_node(st, n))
+			continue;
+		to = gpc_vec_push(&st->nodes);
+		*to = *n;
+		memset(n, 0, sizeof(*n));
+		to->attempt = attempt;
+		to->intent = s->p->intent;
+		to->status = useful ? GPC_NODE_CREATED : GPC_NODE_DRAINING;
+		if (!to->created_ms)
+			to->created_ms = s->at_ms;
+	}
+	if (x)
+		drop_intent(st, x);
+	if (s->to == DEPENDS)
+		s->to = is_complete(st) ? STRT : SAME;
+	return 0;
+}
+
+/* The newest node of a rank. */
+static struct gpc_node *find_rank(struct gpc_job_state *st, int attempt,
+	int rank)
+{
+	for (size_t i = st->nodes.n; i-- > 0;)
+		if (st->nodes.v[i].attempt == attempt &&
+			st->nodes.v[i].rank == rank)
+			return &st->nodes.v[i];
+	return NULL;
+}
+
+static int on_rate(struct step *s, struct gpc_error *err)
+{
+	struct gpc_node *n = find_rank(s->st, s->p->attempt, s->p->rank);
+
+	(void)err;
+	/* Of a node that is gone already there is nothing left to count. */
+	if (n)
+		n->rate = s->p->rate;
+	return 0;
+}
+
+static int on_ready(struct step *s, struct gpc_error *err)
+{
+	struct gpc_node *n = find_rank(s->st, s->p->attempt, s->p->rank);
+	int r = check_attempt(s, err);
+
+	if (r < 0)
+		return r;
+	if (!n)
+		return gpc_fail(err, GPC_EPROTO, "rank %d has no node",
+			s->p->rank);
+	if (n->status == GPC_NODE_CREATED)
+		n->status = GPC_NODE_READY;
+	if (s->p->address)
+		gpc_set_str(&n->address, s->p->address);
+	return 0;
+}
+
+static int on_phase(struct step *s, struct gpc_error *err)
+{
+	struct gpc_try *t = gpc_job_state_try(s->st, s->st->attempt);
+	enum phase phase = s->p->phase;
+	int to = phase_status[phase][s->st->status - GPC_JOB_STARTING];
+	int r = check_attempt(s, err);
+
+	if (r < 0)
+		return r;
+	if (to == NO)
+		return gpc_fail(err, GPC_EPROTO, "phase %s does not follow %s",
+			phase_names[phase],
+			gpc_job_status_to_str(s->st->status));
+	if (phase == PHASE_RUNNING && t && !t->running_ms_at)
+		t->running_ms_at = s->at_ms;
+	if (phase == PHASE_STOPPING)
+		s->st->reason = s->p->reason;
+	s->to = to;
+	return 0;
+}
+
+static int on_lost(struct step *s, struct gpc_error *err)
+{
+	struct gpc_job_state *st = s->st;
+	const struct gpc_json *progress =
+		gpc_json_get(s->e->data, "progress");
+	const struct gpc_try *t = gpc_job_state_try(st, st->attempt);
+	int r = check_attempt(s, err);
+
+	if (r < 0)
+		return r;
+	if (s->p->reason == GPC_REASON_NONE)
+		return gpc_fail(err, GPC_EPROTO, "$.reason: is empty");
+	if (gpc_json_bool_or(progress, false) || (t && t->checkpoint))
+		st->no_progress = 0;
+	else if (progress)
+		st->no_progress++;
+	close_try(s);
+	drain_nodes(st);
+	if (!st->cancel)
+		st->reason = GPC_REASON_NONE;
+	return 0;
+}
+
+static int on_released(struct step *s, struct gpc_error *err)
+{
+	struct gpc_job_state *st = s->st;
+	struct gpc_node *n = NULL;
+	struct gpc_money cost;
+	int r;
+
+	gpc_vec_each(x, &st->nodes)
+		if (x->attempt == s->p->attempt && x->rank == s->p->rank &&
+			gpc_eq(x->id, s->p->id))
+			n = x;
+	/* Of a node that nobody knows, or again: nothing changes. */
+	if (!n || n->status == GPC_NODE_RELEASED)
+		return 0;
+	if (n->rate.currency[0]) {
+		cost = gpc_money_for(n->rate, since(n->created_ms, s->at_ms));
+		r = gpc_money_add(&st->spent, cost, err);
+		if (r < 0)
+			return r;
+	}
+	n->status = GPC_NODE_RELEASED;
+	n->released_ms = s->at_ms;
+	drop_old_nodes(st);
+	return 0;
+}
+
+static int on_supervisor(struct step *s, struct gpc_error *err)
+{
+	(void)err;
+	gpc_set_str(&s->st->supervisor, s->p->supervisor);
+	return 0;
+}
+
+/* What an attempt commits after a later one began is stray. */
+static int on_checkpoint(struct step *s, struct gpc_error *err)
+{
+	struct gpc_try *t = gpc_job_state_try(s->st, s->st->attempt);
+	char label[25];
+	int attempt, n;
+	int r = check_attempt(s, err);
+
+	if (r < 0)
+		return r;
+	if (!gpc_checkpoint_id_parse(s->p->checkpoint, &attempt, &n, label) ||
+		attempt != s->st->attempt || !t)
+		return gpc_fail(err, GPC_EPROTO,
+			"$.checkpoint: not a checkpoint of attempt %d",
+			s->st->attempt);
+	gpc_set_str(&t->checkpoint, s->p->checkpoint);
+	gpc_set_str(&s->st->checkpoint, s->p->checkpoint);
+	s->st->no_progress = 0;
+	return 0;
+}
+
+static int on_cancel(struct step *s, struct gpc_error *err)
+{
+	(void)err;
+	s->st->cancel = true;
+	s->st->cancel_now = s->st->cancel_now || s->p->now;
+	s->st->asked_n = s->e->n;
+	if (s->to == STOP || s->st->status == GPC_JOB_STOPPING)
+		s->st->reason = GPC_REASON_CANCELLED;
+	return 0;
+}
+
+static int on_request(struct step *s, struct gpc_error *err)
+{
+	(void)err;
+	s->st->asked_n = s->e->n;
+	return 0;
+}
+
+static int on_resume(struct step *s, struct gpc_error *err)
+{
+	struct gpc_job_state *st = s->st;
+	char label[25];
+	int attempt, n;
+
+	if (st->pruning)
+		return gpc_fail(err, GPC_EPROTO,
+			"its checkpoints are being pruned");
+	if (s->p->checkpoint &&
+		!gpc_checkpoint_id_parse(s->p->checkpoint, &attempt, &n, label))
+		return gpc_fail(err, GPC_EPROTO, "$.checkpoint: not an id");
+	if (s->p->checkpoint)
+		gpc_set_str(&st->checkpoint, s->p->checkpoint);
+	set_reason(s);          /* an empty payload: clears them */
+	st->cancel = st->cancel_now = false;
+	st->restarts = st->no_progress = 0;
+	st->ended_ms = 0;
+	return 0;
+}
+
+static int on_pruning(struct step *s, struct gpc_error *err)
+{
+	(void)err;
+	s->st->pruning = true;
+	return 0;
+}
+
+static int on_ended(struct step *s, struct gpc_error *err)
+{
+	if (s->p->reason == GPC_REASON_NONE)
+		return gpc_fail(err, GPC_EPROTO, "$.reason: is empty");
+	close_try(s);
+	drain_nodes(s->st);
+	set_reason(s);
+	s->st->ended_ms = s->at_ms;
+	s->to = (int)gpc_reason_status(s->p->reason);
+	return 0;
+}
+
+static const struct {
+	const struct gpc_bind *fields;
+	int (*apply)(struct step *s, struct gpc_error *err);
+} events[GPC_EVENT__COUNT] = {
+	[GPC_EVENT_SUBMITTED] = {submitted_fields, on_submitted},
+	[GPC_EVENT_ATTEMPT] = {attempt_fields, on_attempt},
+	[GPC_EVENT_INTENT] = {intent_fields, on_intent},
+	[GPC_EVENT_VOID] = {void_fields, on_void},
+	[GPC_EVENT_CREATED] = {created_fields, on_created},
+	[GPC_EVENT_RATE] = {rate_fields, on_rate},
+	[GPC_EVENT_READY] = {ready_fields, on_ready},
+	[GPC_EVENT_PHASE] = {phase_fields, on_phase},
+	[GPC_EVENT_LOST] = {lost_fields, on_lost},
+	[GPC_EVENT_RELEASED] = {released_fields, on_released},
+	[GPC_EVENT_SUPERVISOR] = {supervisor_fields, on_supervisor},
+	[GPC_EVENT_CHECKPOINT] = {checkpoint_fields, on_checkpoint},
+	[GPC_EVENT_CANCEL] = {cancel_fields, on_cancel},
+	[GPC_EVENT_SAVE] = {no_fields, on_request},
+	[GPC_EVENT_SIGNAL] = {no_fields, on_request},
+	[GPC_EVENT_UPDATE] = {no_fields, on_request},
+	[GPC_EVENT_RESUME] = {resume_fields, on_resume},
+	[GPC_EVENT_PRUNE] = {no_fields, on_request},
+	[GPC_EVENT_PRUNING] = {no_fields, on_pruning},
+	[GPC_EVENT_ENDED] = {ended_fields, on_ended},
+};
+
+/* --- apply ------------------------------------------------------------- */
+
+static int look_up(const struct gpc_job_state *st, const struct gpc_event *e,
+	int *ret_to, struct gpc_error *err)
+{
+	if ((unsigned)e->type >= GPC_EVENT__COUNT ||
+		(unsigned)st->status >= GPC_JOB__COUNT)
+		return gpc_fail(err, GPC_EPROTO, "unknown event or status");
+	if (e->n != st->n + 1)
+		return gpc_fail(err, GPC_EPROTO, "event %lld does not follow "
+			"event %lld", (long long)e->n, (long long)st->n);
+	*ret_to = next_status[e->type][st->status];
+	if (st->n == 0)
+		*ret_to = e->type == GPC_EVENT_SUBMITTED ? PEND : NO;
+	if (*ret_to != NO)
+		return 0;
+	return gpc_fail(err, GPC_EPROTO, "`%s` cannot happen %s %s",
+		gpc_event_type_names[e->type],
+		st->n ? "to a job that is" : "to a new job:",
+		st->n ? gpc_job_status_to_str(st->status) :
+		"the first event is `submitted`");
+}
+
+int gpc_state_apply(struct gpc_job_state *st, const struct gpc_event *e,
+	struct gpc_error *err)
+{
+	struct payload p = {0};
+	struct step s = { .st = st, .e = e, .p = &p };
+	gpc_autoptr(gpc_json) *empty = gpc_json_object();
+	int r = look_up(st, e, &s.to, err);
+
+	if (r < 0)
+		return r;
+	r = gpc_bind_read(e->data ? e->data : empty, events[e->type].fields,
+		&p, err);
+	if (r < 0)
+		return gpc_wrap(err, r, "`%s`", gpc_event_type_names[e->type]);
+	s.at_ms = p.at_ms ? p.at_ms : e->at_ms;
+	r = events[e->type].apply(&s, err);
+	if (r < 0)
+		gpc_wrap(err, r, "`%s`", gpc_event_type_names[e->type]);
+	gpc_bind_clear(events[e->type].fields, &p);
+	if (r < 0)
+		return r;
+	st->n = e->n;
+	if (s.to >= 0)
+		st->status = (enum gpc_job_status)s.to;
+	return 0;
+}
