@@ -1,0 +1,384 @@
+/* `gpucloud checkpoint`: save one now, list them, fetch one. Inside a job the
+ * job itself is meant, so that a program can say when it is worth saving.
+ */
+#include "record/checkpoint.h"
+
+#include <string.h>
+
+#include "base/time.h"
+#include "cmd/command.h"
+#include "cmd/phrase.h"
+#include "cmd/session_open.h"
+#include "core/fetch.h"
+#include "core/request.h"
+#include "core/view.h"
+#include "record/keys.h"
+
+enum { PAUSE_MS = 100, VIEW_MS = 500, ENSURE_MS = 2000 };
+
+struct checkpoint {
+	const char *label;
+	int64_t timeout;
+	int rank;
+	bool overwrite;
+};
+
+static const char *const verbs[] = {"save", "list", "pull", NULL};
+
+static const struct gpc_opt options[] = {
+	GPC_OPT_STR(0, "label", struct checkpoint, label, "WORD",
+		"save: what its id ends in", .preset = "user"),
+	GPC_OPT_DURATION(0, "timeout", struct checkpoint, timeout, "TIME",
+		"save: give up waiting after this"),
+	GPC_OPT_INT(0, "rank", struct checkpoint, rank, "N",
+		"pull: only the part of this rank"),
+	GPC_OPT_FLAG(0, "overwrite", struct checkpoint, overwrite,
+		"pull: replace files that exist"),
+	GPC_OPT_END
+};
+
+static int find_job(struct gpc_session *s, const char *word,
+	char job[GPC_JOB_ID_SIZE], struct gpc_error *err)
+{
+	return gpc_job_find(s, gpc_cmd_job_word(word), false, job, err);
+}
+
+/* --- save ------------------------------------------------------------------ */
+static bool label_ok(const char *s)
+{
+	size_t n = strlen(s);
+
+	return n > 0 && n <= 24 &&
+		strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
+}
+
+static bool newer(const struct gpc_checkpoint_id *a, int attempt, int n)
+{
+	return a->attempt > attempt || (a->attempt == attempt && a->n > n);
+}
+
+struct saving {
+	struct gpc_cmd *c;
+	struct gpc_session *s;
+	const char *job;
+	int attempt, n;              /* the newest one before we asked */
+	struct gpc_progress *progress;
+	int64_t start_ms;
+};
+
+/* The first one after ours was asked for that bears the label. */
+static int look(const struct saving *x, char ret_id[64], struct gpc_error *err)
+{
+	const struct checkpoint *o = x->c->ctx;
+	gpc_auto(gpc_checkpoint_ids) struct gpc_checkpoint_ids ids = {0};
+	int r = gpc_checkpoint_list(x->s->store, x->job, &ids, err);
+
+	*ret_id = '\0';
+	for (size_t i = 0; !r && i < ids.n; i++) {
+		char label[25];
+		int attempt, n;
+
+		if (!newer(&ids.v[i], x->attempt, x->n) ||
+			!gpc_checkpoint_id_parse(ids.v[i].id, &attempt, &n,
+				label) || !gpc_eq(label, o->label))
+			continue;
+		memcpy(ret_id, ids.v[i].id, sizeof(ids.v[i].id));
+		break;
+	}
+	return r;
+}
+
+static int check_alive(struct saving *x, struct gpc_error *err)
+{
+	gpc_auto(gpc_view) struct gpc_view v = {0};
+	int r = gpc_view_load(x->s, x->job, &v, err);
+
+	if (r)
+		return r;
+	if (gpc_job_status_is_end(v.state.status)) {
+		gpc_autostr *state = gpc_phrase_state(&v.state);
+		return gpc_fail(err, GPC_ECONFLICT, "%s ended before it was "
+			"saved (%s)", x->job, state);
+	}
+	gpc_progress_text(x->progress, gpc_job_status_to_str(v.state.status));
+	return 0;
+}
+
+static int wait_for_it(struct saving *x, char ret_id[64], struct gpc_error *err)
+{
+	const struct checkpoint *o = x->c->ctx;
+	int64_t viewed = 0, ensured = 0;
+	gpc_key folder;
+
+	gpc_key_job_file(folder, x->job, "checkpoints/");
+	for (;;) {
+		int64_t now = gpc_boot_ms();
+		int r = look(x, ret_id, err);
+
+		if (!r && *ret_id)
+			return 0;
+		if (!r && now - viewed >= VIEW_MS) {
+			viewed = now;
+			r = check_alive(x, err);
+		}
+		if (r)
+			return r;
+		if (now - ensured >= ENSURE_MS) {
+			ensured = now;
+			gpc_cmd_ensure_supervisor(x->c, x->s);
+		}
+		if (gpc_canceled(x->c->cancel))
+			return gpc_fail(err, GPC_ECANCELED, "interrupted; %s "
+				"saves all the same", x->job);
+		if (o->timeout && now - x->start_ms >= o->timeout)
+			return gpc_fail(err, GPC_ETIMEOUT,
+				"%s is not saved yet", x->job);
+		gpc_progress_text(x->progress, NULL);
+		gpc_store_wait(x->s->store, folder, PAUSE_MS);
+	}
+}
+
+/* What can be told before anything is asked of the job. */
+static int check_save(struct saving *x, struct gpc_error *err)
+{
+	const struct checkpoint *o = x->c->ctx;
+	gpc_auto(gpc_view) struct gpc_view v = {0};
+	gpc_auto(gpc_checkpoint_ids) struct gpc_checkpoint_ids ids = {0};
+	int r;
+
+	if (!label_ok(o->label))
+		return gpc_fail(err, GPC_EUSAGE, "--label \"%s\": use up to 24 "
+			"of a-z, 0-9 and -", o->label);
+	r = gpc_view_load(x->s, x->job, &v, err);
+	if (r)
+		return r;
+	if (!gpc_json_get_str(gpc_json_get(v.job.spec, "checkpoint"), "path")) {
+		r = gpc_fail(err, GPC_ECONFLICT, "%s has no checkpoints: its "
+			"spec names no checkpoint.path", x->job);
+		gpc_hint(err, "checkpoint: {path: FOLDER} in the spec says "
+			"what is saved");
+		return r;
+	}
+	r = gpc_checkpoint_list(x->s->store, x->job, &ids, err);
+	if (!r && ids.n) {
+		x->attempt = ids.v[ids.n - 1].attempt;
+		x->n = ids.v[ids.n - 1].n;
+	}
+	return r;
+}
+
+static int save(struct gpc_cmd *c, struct gpc_session *s, const char *job,
+	struct gpc_error *err)
+{
+	const struct checkpoint *o = c->ctx;
+	struct saving x = {.c = c, .s = s, .job = job,
+		.start_ms = gpc_boot_ms()};
+	gpc_autoptr(gpc_progress) *p = gpc_progress_new(&c->talk, "saving", 0);
+	char id[64];
+	int64_t event;
+	int r = check_save(&x, err);
+
+	x.progress = p;
+	if (!r)
+		r = gpc_request_save(s, job, o->label, &event, err);
+	if (!r)
+		r = wait_for_it(&x, id, err);
+	if (r)
+		return r;
+	if (c->out.format != GPC_OUT_JSON)
+		return gpc_out_print(&c->out, err, "%s\n", id);
+	struct gpc_json *j = gpc_json_object();
+	gpc_json_set_str(j, "job", job);
+	gpc_json_set_str(j, "id", id);
+	return gpc_out_json(&c->out, "checkpoint", j, err);
+}
+
+/* --- list ------------------------------------------------------------------ */
+struct row {
+	const char *job;
+	char *id, *label;
+	int attempt, n, ranks;
+	int64_t at, files;
+	uint64_t size;
+	bool quiet, newest;
+};
+static const struct gpc_col cols[] = {
+	GPC_COL("id", STR, struct row, id, GPC_COL_F_NAME),
+	GPC_COL("attempt", INT, struct row, attempt, 0),
+	GPC_COL("n", INT, struct row, n, GPC_COL_F_DATA),
+	GPC_COL("label", STR, struct row, label, GPC_COL_F_DATA),
+	GPC_COL("at", TIME, struct row, at, 0, .title = "saved"),
+	GPC_COL("files", I64, struct row, files, 0),
+	GPC_COL("size", SIZE, struct row, size, 0),
+	GPC_COL("ranks", INT, struct row, ranks, GPC_COL_F_WIDE),
+	GPC_COL("quiet", BOOL, struct row, quiet, 0),
+	GPC_COL("newest", BOOL, struct row, newest, GPC_COL_F_DATA),
+	GPC_COL("job", STR, struct row, job, GPC_COL_F_DATA),
+	GPC_COL_LAST
+};
+static const struct gpc_table table = {"checkpoint", cols, sizeof(struct row)};
+
+static int fill(struct gpc_session *s, const char *job,
+	const struct gpc_checkpoint_id *id, struct row *row,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_checkpoint) struct gpc_checkpoint k = {0};
+	int r = gpc_checkpoint_get(s->store, job, id->id, &k, err);
+
+	if (r)
+		return r;
+	*row = (struct row){
+		.job = job, .id = gpc_strdup(k.id), .label = gpc_strdup(k.label),
+		.attempt = k.attempt, .n = k.n, .ranks = (int)k.parts.n,
+		.at = k.at_ms, .files = k.files, .size = (uint64_t)k.bytes,
+		.quiet = k.quiet,
+	};
+	return 0;
+}
+
+static int list(struct gpc_cmd *c, struct gpc_session *s, const char *job,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_checkpoint_ids) struct gpc_checkpoint_ids ids = {0};
+	int r = gpc_checkpoint_list(s->store, job, &ids, err);
+
+	if (r)
+		return r;
+	struct row *rows = gpc_array(ids.n ? ids.n : 1, sizeof(*rows));
+	size_t n = 0;
+	for (size_t i = 0; !r && i < ids.n; i++) {
+		r = fill(s, job, &ids.v[i], &rows[n], err);
+		if (r == -GPC_ENOTFOUND)
+			r = 0;           /* pruned while we looked */
+		else if (!r)
+			n++;
+	}
+	if (n)
+		rows[n - 1].newest = true;
+	if (!r)
+		r = gpc_out_rows(&c->out, &table, rows, n, err);
+	if (!r && !n && c->out.format <= GPC_OUT_WIDE)
+		gpc_say(&c->talk, "gpucloud: %s has no checkpoint", job);
+	for (size_t i = 0; i < n; i++) {
+		free(rows[i].id);
+		free(rows[i].label);
+	}
+	free(rows);
+	return r;
+}
+
+/* --- pull ------------------------------------------------------------------ */
+struct want { const char *job, *id, *dir; };
+
+/* [JOB] [ID] [DIR]: an id is known by its form, a folder by a slash or by its
+ * place behind the job. */
+static int sort_words(const struct gpc_cmd *c, struct want *w,
+	struct gpc_error *err)
+{
+	for (int i = 1; i < c->argc; i++) {
+		const char *word = c->argv[i];
+		char label[25];
+		int attempt, n;
+
+		if (!w->id && gpc_checkpoint_id_parse(word, &attempt, &n, label))
+			w->id = word;
+		else if (!w->dir && (strchr(word, '/') || *word == '.' ||
+			w->job))
+			w->dir = word;
+		else if (!w->job && !w->dir)
+			w->job = word;
+		else
+			return gpc_fail(err, GPC_EUSAGE, "checkpoint pull: one "
+				"argument too many: \"%s\"", word);
+	}
+	return 0;
+}
+
+static int pull(struct gpc_cmd *c, struct gpc_session *s, struct gpc_error *err)
+{
+	const struct checkpoint *o = c->ctx;
+	struct want w = {0};
+	char job[GPC_JOB_ID_SIZE];
+	struct gpc_fetched got = {0};
+	int r = sort_words(c, &w, err);
+
+	if (!r)
+		r = find_job(s, w.job, job, err);
+	if (r)
+		return r;
+	gpc_autostr *dir = w.dir ? gpc_strdup(w.dir) :
+		gpc_format("%s-checkpoint", job);
+	r = gpc_fetch_checkpoint(s, job, w.id, gpc_cmd_given(c, "rank") ?
+		o->rank : -1, dir, o->overwrite, &got, err);
+	if (r)
+		return r;
+	if (c->out.format == GPC_OUT_NAME)
+		return gpc_out_print(&c->out, err, "%s\n", dir);
+	if (c->out.format == GPC_OUT_JSON) {
+		struct gpc_json *j = gpc_json_object();
+		gpc_json_set_str(j, "job", job);
+		gpc_json_set(j, "id", gpc_json_string(w.id));
+		gpc_json_set_str(j, "dir", dir);
+		gpc_json_set_int(j, "files", (int64_t)got.files);
+		gpc_json_set_int(j, "size_bytes", (int64_t)got.bytes);
+		return gpc_out_json(&c->out, "pull", j, err);
+	}
+	gpc_autostr *files = gpc_phrase_count(got.files, "file");
+	gpc_autostr *size = gpc_phrase_size(got.bytes);
+	gpc_say(&c->talk, "gpucloud: %s, %s in %s", files, size, dir);
+	return 0;
+}
+
+static int unknown_verb(const char *word, struct gpc_error *err)
+{
+	const char *near = gpc_nearest(word, verbs, 3);
+	int r = gpc_fail(err, GPC_EUSAGE, "checkpoint %s: use save, list or "
+		"pull", word);
+
+	if (near)
+		gpc_hint(err, "did you mean %s?", near);
+	return r;
+}
+
+static int run(struct gpc_cmd *c, struct gpc_error *err)
+{
+	gpc_autoptr(gpc_session) *s = NULL;
+	char job[GPC_JOB_ID_SIZE];
+	const char *verb = c->argv[0];
+	bool is_pull = gpc_eq(verb, "pull"), is_save = gpc_eq(verb, "save");
+
+	if (!is_pull && !is_save && !gpc_eq(verb, "list"))
+		return unknown_verb(verb, err);
+	if (!is_pull && c->argc > 2)
+		return gpc_fail(err, GPC_EUSAGE, "checkpoint %s: one argument "
+			"too many: \"%s\"", verb, c->argv[2]);
+	int r = gpc_cmd_session(c, GPC_STORE_MUST_BE, &s, err);
+	if (!r && is_pull)
+		return pull(c, s, err);
+	if (!r)
+		r = find_job(s, c->argc > 1 ? c->argv[1] : NULL, job, err);
+	if (r)
+		return r;
+	return is_save ? save(c, s, job, err) : list(c, s, job, err);
+}
+
+const struct gpc_command gpc_command_checkpoint = {
+	.name = "checkpoint",
+	.summary = "save, list or fetch a job's checkpoints",
+	.usage = "save [OPTION]... [JOB]\n"
+		"list [OPTION]... [JOB]\n"
+		"pull [OPTION]... [JOB] [ID] [DIR]",
+	.about = "save asks JOB for a checkpoint, waits until it is complete "
+		"and prints its id. list shows them, oldest first. pull fetches "
+		"one (by default the newest) into DIR. JOB is by default the "
+		"job that this runs in, else the newest one.",
+	.group = GPC_GROUP_LIFE,
+	.flags = GPC_CMD_STORE | GPC_CMD_OUTPUT,
+	.options = options,
+	.ctx_size = sizeof(struct checkpoint),
+	.min_args = 1,
+	.max_args = 4,
+	.complete = GPC_COMPLETE_JOB,
+	.words = verbs,
+	.run = run,
+};

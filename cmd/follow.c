@@ -1,0 +1,477 @@
+/* The attached view of one job: the journal gives its states, the log reader
+ * its bytes, the view its end. The job's stdout and stderr pass through exactly
+ * as they are; our own lines are kept apart from a line that the job has not
+ * finished yet.
+ */
+#include "cmd/follow.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/time.h"
+#include "cmd/follow_say.h"
+#include "cmd/phrase.h"
+#include "cmd/session_open.h"
+#include "core/logs.h"
+#include "core/supervise.h"
+#include "record/journal.h"
+#include "record/keys.h"
+
+enum {
+	PAUSE_MS = 80,          /* the longest a line waits for us */
+	LEAST_MS = 15,          /* a flood is taken in pieces of this */
+	VIEW_MS = 300,
+	ENSURE_MS = 2000,
+	RELEASE_MS = 60000,
+	CARRY = 4,              /* bytes of an unfinished UTF-8 character */
+};
+
+struct carry { int rank, source; size_t n; char bytes[CARRY]; };
+
+struct gpc_follow {
+	struct gpc_cmd *c;
+	struct gpc_session *s;
+	struct gpc_follow_options o;
+	char *job;
+	gpc_key folder;
+	struct gpc_view view;
+	struct gpc_log_reader *reader;
+	int64_t last_event;
+	enum gpc_job_status status;     /* last one that was told */
+	int attempt, num_nodes;
+	int64_t viewed_ms, ensured_ms, stepped_ms;   /* boot clock */
+	bool saw_event, ended;
+	bool midline;                   /* the job's line on stderr is open */
+	bool wrote_log;
+	GPC_VEC(struct carry) carries;
+	struct gpc_progress *progress;
+	int64_t started_ms;
+};
+
+/* --- our own lines --------------------------------------------------------- */
+static void end_job_line(struct gpc_follow *f)
+{
+	if (f->midline)
+		fputc('\n', f->c->talk.to);
+	f->midline = false;
+}
+
+static void say(struct gpc_follow *f, const char *text)
+{
+	if (f->o.json || f->c->talk.quiet)
+		return;
+	end_job_line(f);
+	if (f->o.name_lines)
+		gpc_say(&f->c->talk, "gpucloud: %s %s", f->job, text);
+	else
+		gpc_say(&f->c->talk, "gpucloud: %s", text);
+}
+
+/* Something that has to be read even with -q. */
+static void say_always(struct gpc_follow *f, const char *text)
+{
+	struct gpc_talk *t = &f->c->talk;
+	bool quiet = t->quiet;
+
+	end_job_line(f);
+	t->quiet = false;
+	gpc_say(t, "%s", text);
+	t->quiet = quiet;
+}
+
+static void spin(struct gpc_follow *f)
+{
+	const struct gpc_job_state *st = &f->view.state;
+	bool output_flows = f->o.log && f->wrote_log;
+
+	if (output_flows || f->o.json) {
+		gpc_progress_free(f->progress);
+		f->progress = NULL;
+		return;
+	}
+	if (!f->progress)
+		f->progress = gpc_progress_new(&f->c->talk,
+			f->o.name_lines ? f->job : "", 0);
+	gpc_autostr *since = gpc_phrase_duration((gpc_boot_ms() -
+		f->started_ms) / 1000 * 1000);
+	gpc_autostr *text = gpc_format("%s, %s%s%s",
+		gpc_job_status_to_str(st->status), since,
+		f->view.note ? "; " : "", f->view.note ? f->view.note : "");
+	gpc_progress_text(f->progress, text);
+}
+
+/* --- the job's output ------------------------------------------------------ */
+static struct carry *carry_of(struct gpc_follow *f, int rank, int source)
+{
+	struct carry *k;
+
+	for (size_t i = 0; i < f->carries.n; i++) {
+		k = &f->carries.v[i];
+		if (k->rank == rank && k->source == source)
+			return k;
+	}
+	k = gpc_vec_push(&f->carries);
+	k->rank = rank;
+	k->source = source;
+	return k;
+}
+
+/* Bytes at the end that may be the start of a UTF-8 character. */
+static size_t open_tail(const unsigned char *p, size_t n)
+{
+	for (size_t k = 1; k < CARRY && k <= n; k++) {
+		unsigned char b = p[n - k];
+
+		if ((b & 0xc0) == 0x80)
+			continue;
+		size_t need = b >= 0xf0 ? 4 : b >= 0xe0 ? 3 : b >= 0xc0 ? 2 : 1;
+		return need > k ? k : 0;
+	}
+	return 0;
+}
+
+static int put_json(struct gpc_follow *f, int rank, int source,
+	const void *data, size_t n, struct gpc_error *err)
+{
+	struct carry *k = carry_of(f, rank, source);
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+
+	gpc_buf_add(&b, k->bytes, k->n);
+	gpc_buf_add(&b, data, n);
+	k->n = f->ended ? 0 : open_tail((const unsigned char *)b.data, b.len);
+	b.len -= k->n;
+	memcpy(k->bytes, b.data + b.len, k->n);
+	if (!b.len)
+		return 0;
+	return gpc_out_event(&f->c->out, "event", gpc_follow_log_json(f->job,
+		rank, source, b.data, b.len), err);
+}
+
+static int flush_carries(struct gpc_follow *f, struct gpc_error *err)
+{
+	for (size_t i = 0; i < f->carries.n; i++) {
+		struct carry *k = &f->carries.v[i];
+		size_t n = k->n;
+
+		k->n = 0;
+		if (!n)
+			continue;
+		int r = gpc_out_event(&f->c->out, "event", gpc_follow_log_json(
+			f->job, k->rank, k->source, k->bytes, n), err);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static int put_log(void *arg, int rank, int source, const void *data,
+	size_t n, struct gpc_error *err)
+{
+	struct gpc_follow *f = arg;
+	struct gpc_talk *t = &f->c->talk;
+
+	if (!n)
+		return 0;
+	if (f->o.json)
+		return put_json(f, rank, source, data, n, err);
+	f->wrote_log = true;
+	gpc_talk_clear_line(t);
+	bool open = ((const char *)data)[n - 1] != '\n';
+	/* on one terminal an open line of stdout is in our way too */
+	if (source == 2 || (t->tty && f->c->out.width))
+		f->midline = open;
+	if (source != 2)
+		return gpc_out_write(&f->c->out, data, n, err);
+	fwrite(data, 1, n, t->to);
+	fflush(t->to);
+	return 0;
+}
+
+static int pump(struct gpc_follow *f, bool at_end, bool *ret_any,
+	struct gpc_error *err)
+{
+	*ret_any = false;
+	if (!f->reader)
+		return 0;
+	return gpc_log_pump(f->reader, f->attempt, f->num_nodes, at_end,
+		put_log, f, ret_any, err);
+}
+
+/* --- states ---------------------------------------------------------------- */
+struct events { struct gpc_follow *f; struct gpc_error *err; int r; };
+
+static int take_event(void *arg, const struct gpc_event *e)
+{
+	struct events *x = arg;
+	struct gpc_follow *f = x->f;
+
+	f->last_event = e->n;
+	f->attempt = e->state.attempt;
+	f->num_nodes = e->state.num_nodes;
+	f->saw_event = true;
+	if (f->o.json) {
+		x->r = gpc_out_event(&f->c->out, "event",
+			gpc_follow_event_json(f->job, e), x->err);
+	} else {
+		gpc_autostr *text = gpc_follow_event_text(e, f->status,
+			f->c->global.verbose > 0);
+		if (text)
+			say(f, text);
+	}
+	f->status = e->state.status;
+	return x->r;
+}
+
+static int read_events(struct gpc_follow *f, struct gpc_error *err)
+{
+	struct events x = {f, err, 0};
+	int r = gpc_journal_read(f->s->store, f->job, f->last_event,
+		take_event, &x, err);
+
+	return x.r ? x.r : r;
+}
+
+static int load_view(struct gpc_follow *f, struct gpc_error *err)
+{
+	gpc_auto(gpc_view) struct gpc_view v = {0};
+	int r = gpc_view_load(f->s, f->job, &v, err);
+
+	if (r)
+		return r;
+	gpc_view_clear(&f->view);
+	f->view = v;
+	v = (struct gpc_view){0};
+	f->viewed_ms = gpc_boot_ms();
+	f->saw_event = false;
+	f->attempt = f->view.state.attempt;
+	f->num_nodes = f->view.state.num_nodes;
+	return 0;
+}
+
+int gpc_follow_new(struct gpc_cmd *c, struct gpc_session *s, const char *job,
+	const struct gpc_follow_options *options, struct gpc_follow **ret_f,
+	struct gpc_error *err)
+{
+	gpc_autoptr(gpc_follow) *f = gpc_alloc(sizeof(*f));
+
+	f->c = c;
+	f->s = s;
+	f->o = *options;
+	f->job = gpc_strdup(job);
+	f->started_ms = gpc_boot_ms();
+	gpc_key_job_file(f->folder, job, "");
+	int r = load_view(f, err);
+	if (r)
+		return r;
+	f->last_event = options->after_event;
+	f->status = GPC_JOB_PENDING;
+	if (!options->fresh) {
+		f->last_event = f->view.state.n;
+		f->status = f->view.state.status;
+	}
+	if (options->log) {
+		struct gpc_log_options log = {
+			.rank = -1, .tail = -1,
+			.from_attempt = options->from_attempt,
+			.prefix = f->num_nodes > 1 && !options->json,
+		};
+		f->reader = gpc_log_reader_new(s, job, &log);
+	}
+	*ret_f = gpc_steal(&f);
+	return 0;
+}
+
+void gpc_follow_free(struct gpc_follow *f)
+{
+	if (!f)
+		return;
+	gpc_progress_free(f->progress);
+	gpc_log_reader_free(f->reader);
+	gpc_view_clear(&f->view);
+	gpc_vec_free(&f->carries);
+	free(f->job);
+	free(f);
+}
+
+const struct gpc_view *gpc_follow_view(const struct gpc_follow *f)
+{
+	return &f->view;
+}
+
+/* --- stepping -------------------------------------------------------------- */
+static void ensure(struct gpc_follow *f, int64_t now_ms)
+{
+	if (f->ensured_ms && now_ms - f->ensured_ms < ENSURE_MS)
+		return;
+	f->ensured_ms = now_ms;
+	gpc_cmd_ensure_supervisor(f->c, f->s);
+}
+
+static bool all_over(const struct gpc_follow *f)
+{
+	return gpc_job_status_is_end(f->view.state.status);
+}
+
+static int drain_log(struct gpc_follow *f, struct gpc_error *err)
+{
+	bool any;
+	int r;
+
+	do {
+		r = pump(f, true, &any, err);
+	} while (!r && any);
+	return r ? r : flush_carries(f, err);
+}
+
+int gpc_follow_step(struct gpc_follow *f, bool *ret_ended,
+	struct gpc_error *err)
+{
+	int64_t now = gpc_boot_ms();
+	bool any = false;
+	int r;
+
+	*ret_ended = f->ended;
+	if (f->ended)
+		return 0;
+	f->stepped_ms = now;
+	r = read_events(f, err);
+	if (!r)
+		r = pump(f, false, &any, err);
+	if (!r && (f->saw_event || now - f->viewed_ms >= VIEW_MS))
+		r = load_view(f, err);
+	if (r)
+		return r;
+	if (all_over(f)) {
+		f->ended = *ret_ended = true;
+		r = drain_log(f, err);
+		gpc_progress_free(f->progress);
+		f->progress = NULL;
+		return r;
+	}
+	ensure(f, now);
+	spin(f);
+	return 0;
+}
+
+void gpc_follow_pause(struct gpc_follow *f)
+{
+	int64_t spent;
+
+	if (gpc_canceled(f->c->cancel))
+		return;
+	gpc_store_wait(f->s->store, f->folder, PAUSE_MS);
+	spent = gpc_boot_ms() - f->stepped_ms;
+	if (spent < LEAST_MS && !gpc_canceled(f->c->cancel))
+		gpc_sleep_ms(LEAST_MS - spent);
+}
+
+int gpc_follow_run(struct gpc_follow *f, int64_t timeout_ms,
+	struct gpc_error *err)
+{
+	int64_t start = gpc_boot_ms();
+	bool ended = false;
+
+	for (;;) {
+		int r = gpc_follow_step(f, &ended, err);
+
+		if (r || ended)
+			return r;
+		if (gpc_canceled(f->c->cancel))
+			return gpc_fail(err, GPC_ECANCELED, "interrupted");
+		if (timeout_ms && gpc_boot_ms() - start >= timeout_ms)
+			return gpc_fail(err, GPC_ETIMEOUT, "%s is still %s",
+				f->job, gpc_job_status_to_str(
+				f->view.state.status));
+		gpc_follow_pause(f);
+	}
+}
+
+/* --- after the end --------------------------------------------------------- */
+static size_t nodes_left(const struct gpc_view *v)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->state.nodes.n; i++)
+		n += v->state.nodes.v[i].status != GPC_NODE_RELEASED;
+	return n + v->state.intents.n;
+}
+
+static bool released(struct gpc_follow *f)
+{
+	return gpc_view_is_over(&f->view) && !f->view.derived;
+}
+
+void gpc_follow_release(struct gpc_follow *f)
+{
+	int64_t start = gpc_boot_ms();
+	gpc_autoptr(gpc_progress) *p = NULL;
+	struct gpc_error err = {0};
+
+	if (!f->o.json)
+		p = gpc_progress_new(&f->c->talk, "giving the node back", 0);
+	while (!released(f) && !gpc_canceled(f->c->cancel) &&
+		gpc_boot_ms() - start < RELEASE_MS) {
+		ensure(f, gpc_boot_ms());
+		gpc_progress_text(p, NULL);
+		gpc_store_wait(f->s->store, f->folder, PAUSE_MS);
+		gpc_sleep_ms(LEAST_MS);
+		if (load_view(f, &err)) {
+			gpc_log(&f->c->log, GPC_WARN, "%s", err.msg);
+			break;
+		}
+	}
+	if (released(f))
+		return;
+	gpc_progress_free(p);
+	p = NULL;
+	end_job_line(f);
+	gpc_log(&f->c->log, GPC_WARN, "%s: %zu node%s not released yet; the "
+		"supervisor goes on (`gpucloud release %s` waits for it)",
+		f->job, nodes_left(&f->view),
+		nodes_left(&f->view) == 1 ? " is" : "s are", f->job);
+}
+
+int gpc_follow_end(struct gpc_follow *f)
+{
+	const struct gpc_job_state *st = &f->view.state;
+	int status = gpc_reason_exit(st->reason, st->code, st->signal);
+
+	if (f->o.json) {
+		if (gpc_out_event(&f->c->out, "event",
+			gpc_follow_end_json(&f->view), NULL))
+			return status ? status : 1;
+		return status;
+	}
+	gpc_autostr *text = gpc_follow_end_text(&f->view);
+	gpc_autostr *line = gpc_format("gpucloud: job %s %s", f->job, text);
+	if (status == 0) {
+		end_job_line(f);
+		gpc_say(&f->c->talk, "%s", line);
+		return 0;
+	}
+	const char *advice = gpc_reason_advice(st->reason);
+	if (advice && *advice) {
+		gpc_autostr *hint = gpc_format("  hint: %s", advice);
+		say_always(f, hint);
+	}
+	say_always(f, line);
+	return status;
+}
+
+void gpc_follow_detach(struct gpc_follow *f)
+{
+	gpc_autostr *rate = gpc_phrase_rate(f->view.rate);
+	gpc_autostr *spent = gpc_phrase_money(f->view.spent);
+	gpc_autostr *who = gpc_supervisor_describe(f->s, f->job);
+	gpc_autostr *text = gpc_format(
+		"gpucloud: detached; %s runs on\n"
+		"  costs       %s (so far %s)\n"
+		"  supervisor  %s\n"
+		"  watch it    gpucloud logs -f %s\n"
+		"  end it      gpucloud cancel %s",
+		f->job, rate, spent, who, f->job, f->job);
+
+	gpc_progress_free(f->progress);
+	f->progress = NULL;
+	say_always(f, text);
+}

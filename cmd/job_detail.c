@@ -1,0 +1,212 @@
+/* `gpucloud status JOB`: what a person asks about one job, in the order in which
+ * they ask it: how is it, why, what next, what does it cost, where is it, and
+ * what happened before.
+ */
+#include "cmd/job_detail.h"
+
+#include <string.h>
+
+#include "base/time.h"
+#include "cmd/phrase.h"
+#include "core/supervise.h"
+#include "record/checkpoint.h"
+
+struct detail {
+	struct gpc_cmd *c;
+	struct gpc_error *err;
+	int r;
+};
+
+static void row(struct detail *d, const char *label, const char *text)
+{
+	gpc_autostr *safe = gpc_str_printable(text, strlen(text));
+
+	if (!d->r)
+		d->r = gpc_out_print(&d->c->out, d->err, "%-13s%s\n", label,
+			safe);
+}
+
+/* --- how it is ------------------------------------------------------------- */
+static void add_state(struct detail *d, const struct gpc_view *v)
+{
+	const struct gpc_job_state *st = &v->state;
+	gpc_autostr *state = gpc_phrase_state(st);
+	const char *advice = gpc_reason_advice(st->reason);
+
+	row(d, "State:", state);
+	if (st->reason != GPC_REASON_NONE &&
+		st->reason != GPC_REASON_COMPLETED && advice && *advice)
+		row(d, "", advice);
+	if (v->note && *v->note)
+		row(d, "Note:", v->note);
+	if (st->cancel && !gpc_job_status_is_end(st->status))
+		row(d, "", "asked to end");
+}
+
+static void add_times(struct detail *d, const struct gpc_view *v)
+{
+	gpc_autostr *at = gpc_phrase_time(v->state.submitted_ms);
+	gpc_autostr *age = gpc_phrase_age(v->state.submitted_ms);
+	gpc_autostr *text = gpc_format("%s (%s) by %s@%s", at, age,
+		v->job.owner.user ? v->job.owner.user : "?",
+		v->job.owner.host ? v->job.owner.host : "?");
+	gpc_autostr *ran = gpc_phrase_duration(v->ran_ms);
+
+	row(d, "Submitted:", text);
+	if (v->state.ended_ms) {
+		gpc_autostr *end = gpc_phrase_time(v->state.ended_ms);
+		row(d, "Ended:", end);
+	}
+	row(d, "Ran:", ran);
+}
+
+static void add_cost(struct detail *d, const struct gpc_view *v)
+{
+	gpc_autostr *spent = gpc_phrase_money(v->spent);
+	gpc_autostr *rate = gpc_phrase_money(v->rate);
+	gpc_autostr *text = gpc_view_is_over(v) ? gpc_strdup(spent) :
+		gpc_format("%s so far, %s per hour now", spent, rate);
+
+	row(d, "Cost:", text);
+}
+
+/* --- where it is from ------------------------------------------------------ */
+static void add_origin(struct detail *d, struct gpc_session *s,
+	const struct gpc_view *v)
+{
+	row(d, "Workdir:", v->job.workdir ? v->job.workdir : "none");
+	if (v->job.secrets.n) {
+		gpc_autostr *names = gpc_strv_join(&v->job.secrets, ", ");
+		row(d, "Secrets:", names);
+	}
+	if (gpc_view_is_over(v))
+		return;
+	gpc_autostr *who = gpc_supervisor_describe(s, v->job.id);
+	row(d, "Supervisor:", who);
+}
+
+static void add_checkpoints(struct detail *d, struct gpc_session *s,
+	const struct gpc_view *v)
+{
+	gpc_auto(gpc_checkpoint_ids) struct gpc_checkpoint_ids ids = {0};
+	const struct gpc_json *spec = gpc_json_get(v->job.spec, "checkpoint");
+	gpc_auto(gpc_checkpoint) struct gpc_checkpoint newest = {0};
+
+	if (gpc_checkpoint_list(s->store, v->job.id, &ids, NULL))
+		return;
+	if (!ids.n) {
+		row(d, "Checkpoints:", gpc_json_get_str(spec, "path") ?
+			"none yet" : "none: a lost node starts over");
+		return;
+	}
+	const char *id = ids.v[ids.n - 1].id;
+	if (gpc_checkpoint_get(s->store, v->job.id, id, &newest, NULL)) {
+		gpc_autostr *text = gpc_format("%zu, newest %s", ids.n, id);
+		row(d, "Checkpoints:", text);
+		return;
+	}
+	gpc_autostr *age = gpc_phrase_age(newest.at_ms);
+	gpc_autostr *size = gpc_phrase_size((uint64_t)newest.bytes);
+	gpc_autostr *text = gpc_format("%zu, newest %s (%s, %s)", ids.n, id,
+		size, age);
+	row(d, "Checkpoints:", text);
+}
+
+/* --- tables ---------------------------------------------------------------- */
+struct try_row {
+	int attempt;
+	int64_t started, ran;
+	char *end, *from, *checkpoint;
+};
+static const struct gpc_col try_cols[] = {
+	GPC_COL("attempt", INT, struct try_row, attempt, 0),
+	GPC_COL("started", TIME, struct try_row, started, 0),
+	GPC_COL("ran", DURATION, struct try_row, ran, 0),
+	GPC_COL("end", STR, struct try_row, end, GPC_COL_F_CUT),
+	GPC_COL("from", STR, struct try_row, from, GPC_COL_F_CUT),
+	GPC_COL("saved", STR, struct try_row, checkpoint, GPC_COL_F_CUT),
+	GPC_COL_LAST
+};
+static const struct gpc_table try_table = {"attempt", try_cols,
+	sizeof(struct try_row)};
+
+static void fill_try(struct try_row *r, const struct gpc_try *t,
+	const struct gpc_job_state *st)
+{
+	int64_t end = t->ended_ms ? t->ended_ms :
+		st->ended_ms ? st->ended_ms : gpc_wall_ms();
+
+	r->attempt = t->n;
+	r->started = t->started_ms;
+	r->ran = t->running_ms_at ? end - t->running_ms_at : -1;
+	if (r->ran > 10000)
+		r->ran -= r->ran % 1000;
+	r->end = t->reason == GPC_REASON_NONE ? NULL : gpc_phrase_reason(
+		t->reason, t->code, t->signal, t->rank, st->num_nodes);
+	r->from = gpc_strdup(t->resume_from);
+	r->checkpoint = gpc_strdup(t->checkpoint);
+}
+
+static void add_tries(struct detail *d, const struct gpc_job_state *st)
+{
+	struct try_row *rows = gpc_array(st->tries.n ? st->tries.n : 1,
+		sizeof(*rows));
+
+	for (size_t i = 0; i < st->tries.n; i++)
+		fill_try(&rows[i], &st->tries.v[i], st);
+	if (!d->r && st->tries.n) {
+		row(d, "", "");
+		d->r = gpc_out_rows(&d->c->out, &try_table, rows, st->tries.n,
+			d->err);
+	}
+	for (size_t i = 0; i < st->tries.n; i++) {
+		free(rows[i].end);
+		free(rows[i].from);
+		free(rows[i].checkpoint);
+	}
+	free(rows);
+}
+
+static const struct gpc_col node_cols[] = {
+	GPC_COL("rank", INT, struct gpc_node, rank, 0),
+	GPC_COL("attempt", INT, struct gpc_node, attempt, GPC_COL_F_WIDE),
+	GPC_COL("node", ENUM, struct gpc_node, status, 0,
+		.names = gpc_node_status_names),
+	GPC_COL("provider", STR, struct gpc_node, provider, 0),
+	GPC_COL("offer", STR, struct gpc_node, offer, GPC_COL_F_CUT),
+	GPC_COL("address", STR, struct gpc_node, address, 0),
+	GPC_COL("per_hour", MONEY, struct gpc_node, rate, 0),
+	GPC_COL("expires", TIME, struct gpc_node, expires_ms, GPC_COL_F_WIDE),
+	GPC_COL("id", STR, struct gpc_node, id, GPC_COL_F_CUT),
+	GPC_COL_LAST
+};
+static const struct gpc_table node_table = {"node", node_cols,
+	sizeof(struct gpc_node)};
+
+static void add_nodes(struct detail *d, const struct gpc_job_state *st)
+{
+	if (d->r || !st->nodes.n)
+		return;
+	row(d, "", "");
+	if (!d->r)
+		d->r = gpc_out_rows(&d->c->out, &node_table, st->nodes.v,
+			st->nodes.n, d->err);
+}
+
+int gpc_job_detail(struct gpc_cmd *c, struct gpc_session *s,
+	const struct gpc_view *v, struct gpc_error *err)
+{
+	struct detail d = {c, err, 0};
+	gpc_autostr *name = v->job.original_name ? gpc_format("%s (\"%s\")",
+		v->job.id, v->job.original_name) : gpc_strdup(v->job.id);
+
+	row(&d, "Job:", name);
+	add_state(&d, v);
+	add_times(&d, v);
+	add_cost(&d, v);
+	add_origin(&d, s, v);
+	add_checkpoints(&d, s, v);
+	add_tries(&d, &v->state);
+	add_nodes(&d, &v->state);
+	return d.r;
+}

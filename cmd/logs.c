@@ -1,0 +1,220 @@
+/* `gpucloud logs`: what a job wrote, byte for byte, the same command before,
+ * during and after its run. The job's stdout goes to stdout and its stderr to
+ * stderr, as attached submit does it.
+ */
+#include "core/logs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/time.h"
+#include "cmd/command.h"
+#include "cmd/follow_say.h"
+#include "cmd/session_open.h"
+#include "core/view.h"
+#include "record/keys.h"
+
+enum { PAUSE_MS = 80, LEAST_MS = 15, VIEW_MS = 300, ENSURE_MS = 2000 };
+
+struct logs {
+	bool follow, timestamps, only_stderr, only_stdout;
+	int rank, attempt, tail;
+	int64_t since;
+};
+
+static const struct gpc_opt options[] = {
+	GPC_OPT_FLAG('f', "follow", struct logs, follow,
+		"go on until the job has ended"),
+	GPC_OPT_INT(0, "rank", struct logs, rank, "N", "only this rank"),
+	GPC_OPT_INT(0, "attempt", struct logs, attempt, "N",
+		"only this attempt; by default all, in order", .min = 1,
+		.max = 1000000),
+	GPC_OPT_INT('n', "tail", struct logs, tail, "N",
+		"start at the last N lines of each rank"),
+	GPC_OPT_TIME(0, "since", struct logs, since, "TIME",
+		"start at this time, or this long ago"),
+	GPC_OPT_FLAG('t', "timestamps", struct logs, timestamps,
+		"put the time before each line"),
+	GPC_OPT_FLAG(0, "stdout", struct logs, only_stdout,
+		"only what the job wrote to stdout"),
+	GPC_OPT_FLAG(0, "stderr", struct logs, only_stderr,
+		"only what the job wrote to stderr, on stdout"),
+	GPC_OPT_END
+};
+
+struct reading {
+	struct gpc_cmd *c;
+	struct gpc_session *s;
+	const struct logs *o;
+	char job[GPC_JOB_ID_SIZE];
+	struct gpc_log_reader *reader;
+	struct gpc_view view;
+};
+
+static int put(void *arg, int rank, int source, const void *data, size_t n,
+	struct gpc_error *err)
+{
+	struct reading *x = arg;
+	struct gpc_cmd *c = x->c;
+
+	if (!n)
+		return 0;
+	if (c->out.format == GPC_OUT_JSON)
+		return gpc_out_event(&c->out, "event", gpc_follow_log_json(
+			x->job, rank, source, data, n), err);
+	if (source != 2 || x->o->only_stderr)
+		return gpc_out_write(&c->out, data, n, err);
+	fwrite(data, 1, n, c->talk.to);
+	fflush(c->talk.to);
+	return 0;
+}
+
+static int load(struct reading *x, struct gpc_error *err)
+{
+	gpc_auto(gpc_view) struct gpc_view v = {0};
+	int r = gpc_view_load(x->s, x->job, &v, err);
+
+	if (r)
+		return r;
+	gpc_view_clear(&x->view);
+	x->view = v;
+	v = (struct gpc_view){0};
+	return 0;
+}
+
+static int pump(struct reading *x, bool at_end, bool *ret_any,
+	struct gpc_error *err)
+{
+	return gpc_log_pump(x->reader, x->view.state.attempt,
+		x->view.state.num_nodes, at_end, put, x, ret_any, err);
+}
+
+/* All that is there; an unfinished last line is a part of it. */
+static int read_all(struct reading *x, struct gpc_error *err)
+{
+	bool any;
+	int r;
+
+	do {
+		r = pump(x, true, &any, err);
+		if (!r && gpc_canceled(x->c->cancel))
+			return gpc_fail(err, GPC_ECANCELED, "interrupted");
+	} while (!r && any);
+	return r;
+}
+
+/* An attempt that is asked for is over when a later one runs. */
+static bool is_over(const struct reading *x)
+{
+	return gpc_job_status_is_end(x->view.state.status) ||
+		(x->o->attempt && x->view.state.attempt > x->o->attempt);
+}
+
+static int follow(struct reading *x, struct gpc_error *err)
+{
+	int64_t viewed = gpc_boot_ms(), ensured = 0;
+	gpc_key folder;
+
+	gpc_key_job_file(folder, x->job, "");
+	while (!is_over(x)) {
+		int64_t now = gpc_boot_ms(), spent;
+		bool any;
+		int r = pump(x, false, &any, err);
+
+		if (!r && now - viewed >= VIEW_MS) {
+			viewed = now;
+			r = load(x, err);
+		}
+		if (r)
+			return r;
+		if (!ensured || now - ensured >= ENSURE_MS) {
+			ensured = now;
+			gpc_cmd_ensure_supervisor(x->c, x->s);
+		}
+		if (gpc_canceled(x->c->cancel))
+			return gpc_fail(err, GPC_ECANCELED,
+				"interrupted; %s runs on", x->job);
+		gpc_store_wait(x->s->store, folder, PAUSE_MS);
+		spent = gpc_boot_ms() - now;
+		if (spent < LEAST_MS)
+			gpc_sleep_ms(LEAST_MS - spent);
+	}
+	return read_all(x, err);
+}
+
+static int check(const struct gpc_cmd *c, const struct reading *x,
+	struct gpc_error *err)
+{
+	const struct logs *o = c->ctx;
+	int nodes = x->view.state.num_nodes;
+
+	if (o->only_stdout && o->only_stderr)
+		return gpc_fail(err, GPC_EUSAGE,
+			"--stdout and --stderr exclude each other");
+	if (gpc_cmd_given(c, "rank") && nodes > 0 && o->rank >= nodes)
+		return gpc_fail(err, GPC_EUSAGE, "--rank %d: %s has the ranks "
+			"0 to %d", o->rank, x->job, nodes - 1);
+	if (o->attempt > x->view.state.attempt && !o->follow)
+		return gpc_fail(err, GPC_ENOTFOUND, "%s has no attempt %d yet: "
+			"it is in attempt %d", x->job, o->attempt,
+			x->view.state.attempt);
+	return 0;
+}
+
+static void open_reader(struct reading *x)
+{
+	const struct logs *o = x->o;
+	bool one_rank = gpc_cmd_given(x->c, "rank");
+	struct gpc_log_options how = {
+		.attempt = o->attempt,
+		.rank = one_rank ? o->rank : -1,
+		.tail = gpc_cmd_given(x->c, "tail") ? o->tail : -1,
+		.since_ms = o->since,
+		.timestamps = o->timestamps,
+		.only_stderr = o->only_stderr,
+		.only_stdout = o->only_stdout,
+		.prefix = !one_rank && x->view.state.num_nodes > 1 &&
+			x->c->out.format != GPC_OUT_JSON,
+	};
+
+	x->reader = gpc_log_reader_new(x->s, x->job, &how);
+}
+
+static int run(struct gpc_cmd *c, struct gpc_error *err)
+{
+	gpc_autoptr(gpc_session) *s = NULL;
+	struct reading x = {.c = c, .o = c->ctx};
+	int r = gpc_cmd_session(c, GPC_STORE_MUST_BE, &s, err);
+
+	x.s = s;
+	if (!r)
+		r = gpc_job_find(s, gpc_cmd_job_word(c->argv[0]), false, x.job,
+			err);
+	if (!r)
+		r = load(&x, err);
+	if (!r)
+		r = check(c, &x, err);
+	if (!r) {
+		open_reader(&x);
+		r = x.o->follow ? follow(&x, err) : read_all(&x, err);
+	}
+	gpc_log_reader_free(x.reader);
+	gpc_view_clear(&x.view);
+	return r;
+}
+
+const struct gpc_command gpc_command_logs = {
+	.name = "logs",
+	.summary = "show what a job wrote",
+	.usage = "[OPTION]... [JOB]",
+	.about = "Prints the output of JOB (by default the newest one), its "
+		"stdout on stdout and its stderr on stderr, byte for byte. "
+		"With several ranks each line begins with its [rank].",
+	.group = GPC_GROUP_LIFE,
+	.flags = GPC_CMD_STORE | GPC_CMD_OUTPUT,
+	.options = options,
+	.ctx_size = sizeof(struct logs),
+	.max_args = 1,
+	.complete = GPC_COMPLETE_JOB,
+	.run = run,
+};

@@ -1,0 +1,295 @@
+/* What submitting would do, said before it is done: where, until when, for how
+ * much, with which files, and what happens when the node is lost. Everything a
+ * user could regret stands here.
+ */
+#include "cmd/plan_print.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/time.h"
+#include "cmd/phrase.h"
+
+enum { BIGGEST = 5, RULES = 6 };
+
+/* One line: a label of twelve columns and its text. */
+static void item(struct gpc_cmd *c, const char *label, const char *text)
+{
+	gpc_say(&c->talk, "  %-11s %s", label, text);
+}
+
+/* --- where and for how much ------------------------------------------------ */
+static void say_offer(struct gpc_cmd *c, const struct gpc_plan *p)
+{
+	const struct gpc_offer *o = &p->offers.v[0];
+	gpc_autostr *place = gpc_phrase_place(o);
+	gpc_autostr *machine = gpc_phrase_machine(o);
+	gpc_autostr *nodes = gpc_phrase_count((uint64_t)p->num_nodes, "node");
+	gpc_autostr *text = gpc_format("%s%s: %s; %s", place,
+		gpc_eq(o->provider, "local") ? " (this machine)" : "", machine,
+		nodes);
+	gpc_autostr *rate = gpc_phrase_rate(p->hourly);
+	gpc_autostr *age = o->price_ms ? gpc_phrase_age(o->price_ms) : NULL;
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+
+	item(c, "runs on", text);
+	if (p->hourly.micros == 0) {
+		item(c, "price", "free");
+		return;
+	}
+	gpc_buf_adds(&b, rate);
+	if (o->price_source && *o->price_source)
+		gpc_buf_addf(&b, " (%s%s%s)", o->price_source, age ? ", " : "",
+			age ? age : "");
+	item(c, "price", b.data);
+}
+
+static const char *end_cause(enum gpc_end_by by)
+{
+	switch (by) {
+	case GPC_END_TIME: return "limits.time, setup and grace";
+	case GPC_END_LIFETIME: return "a machine's default lifetime";
+	case GPC_END_COST: return "what limits.cost buys";
+	case GPC_END_NEVER: break;
+	}
+	return "";
+}
+
+static void say_end(struct gpc_cmd *c, const struct gpc_plan *p)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+
+	if (p->life_ms > 0) {
+		gpc_autostr *when = gpc_phrase_time(gpc_wall_ms() + p->life_ms);
+		gpc_autostr *span = gpc_phrase_duration(p->life_ms);
+
+		gpc_buf_addf(&b, "at the latest %s, after %s (%s)", when, span,
+			end_cause(p->end_by));
+	} else {
+		gpc_buf_adds(&b, "with the program; no limit is set "
+			"(limits.time)");
+	}
+	if (p->hourly.micros && p->at_most.currency[0]) {
+		gpc_autostr *most = gpc_phrase_money(p->at_most);
+		gpc_buf_addf(&b, "; costs at most %s", most);
+	} else if (p->hourly.micros) {
+		gpc_buf_adds(&b, "; no limit of cost (--max-cost)");
+	}
+	item(c, "ends", b.data);
+}
+
+/* --- what is sent ---------------------------------------------------------- */
+/* Indexes of the biggest files, biggest first; returns how many. */
+static size_t biggest(const struct gpc_tree *t, size_t ret_at[BIGGEST])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->entries.n; i++) {
+		size_t k = n;
+
+		if (t->entries.v[i].kind != GPC_ENTRY_FILE)
+			continue;
+		while (k > 0 && t->entries.v[ret_at[k - 1]].size <
+			t->entries.v[i].size) {
+			if (k < BIGGEST)
+				ret_at[k] = ret_at[k - 1];
+			k--;
+		}
+		if (k < BIGGEST)
+			ret_at[k] = i;
+		if (n < BIGGEST)
+			n++;
+	}
+	return n;
+}
+
+static void say_biggest(struct gpc_cmd *c, const struct gpc_tree *t)
+{
+	gpc_auto(gpc_strv) struct gpc_strv list = {0};
+	size_t at[BIGGEST], n = biggest(t, at);
+
+	if (n < 2)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		gpc_autostr *size = gpc_phrase_size(t->entries.v[at[i]].size);
+		gpc_strv_addf(&list, "%s %s", t->entries.v[at[i]].path, size);
+	}
+	gpc_autostr *text = gpc_strv_join(&list, ", ");
+	gpc_autostr *line = gpc_format("biggest: %s", text);
+	item(c, "", line);
+}
+
+struct rule { const char *text; size_t n; };
+
+/* Rules with what each excluded, most first; owned array. */
+static struct rule *count_rules(const struct gpc_tree *t, size_t *ret_n)
+{
+	struct rule *rules = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->excluded.n; i++) {
+		const char *text = t->excluded.v[i].rule;
+		size_t k = 0;
+
+		while (k < n && !gpc_eq(rules[k].text, text))
+			k++;
+		if (k == n) {
+			rules = gpc_grow(rules, n + 1, sizeof(*rules));
+			rules[n++] = (struct rule){text, 0};
+		}
+		rules[k].n++;
+		for (; k > 0 && rules[k].n > rules[k - 1].n; k--) {
+			struct rule swap = rules[k];
+			rules[k] = rules[k - 1];
+			rules[k - 1] = swap;
+		}
+	}
+	*ret_n = n;
+	return rules;
+}
+
+static void say_excluded(struct gpc_cmd *c, const struct gpc_tree *t)
+{
+	size_t n;
+	struct rule *rules = count_rules(t, &n);
+
+	for (size_t i = 0; i < n && i < RULES; i++) {
+		gpc_autostr *line = gpc_format("left out: %zu by %s",
+			rules[i].n, rules[i].text ? rules[i].text : "?");
+		item(c, "", line);
+	}
+	if (n > RULES) {
+		gpc_autostr *line = gpc_format("and by %zu more rules "
+			"(--dry-run -v lists every file)", n - RULES);
+		item(c, "", line);
+	}
+	free(rules);
+}
+
+static void say_files(struct gpc_cmd *c, const struct gpc_tree *t)
+{
+	for (size_t i = 0; i < t->entries.n; i++) {
+		const struct gpc_entry *e = &t->entries.v[i];
+		gpc_autostr *size = gpc_phrase_size(e->size);
+
+		gpc_say(&c->talk, "    + %s%s%s%s", e->path,
+			e->kind == GPC_ENTRY_DIR ? "/" : "",
+			e->kind == GPC_ENTRY_LINK ? " (link)" : " ",
+			e->kind == GPC_ENTRY_FILE ? size : "");
+	}
+	for (size_t i = 0; i < t->excluded.n; i++)
+		gpc_say(&c->talk, "    - %s%s  by %s", t->excluded.v[i].path,
+			t->excluded.v[i].dir ? "/" : "",
+			t->excluded.v[i].rule ? t->excluded.v[i].rule : "?");
+}
+
+static void say_workspace(struct gpc_cmd *c, const struct gpc_plan_text *t)
+{
+	const struct gpc_tree *tree = t->tree;
+
+	if (!t->spec->workdir) {
+		item(c, "workdir", "none: the job starts in an empty folder");
+		return;
+	}
+	if (!tree) {
+		item(c, "workdir", t->spec->workdir);
+		return;
+	}
+	gpc_autostr *files = gpc_phrase_count(tree->n_files, "file");
+	gpc_autostr *size = gpc_phrase_size(tree->n_bytes);
+	gpc_autostr *text = gpc_format("%s: %s, %s", t->spec->workdir, files,
+		size);
+	item(c, "workdir", text);
+	say_biggest(c, tree);
+	say_excluded(c, tree);
+	if (tree->unreadable.n) {
+		gpc_autostr *list = gpc_strv_join(&tree->unreadable, ", ");
+		gpc_autostr *line = gpc_format("skipped as unreadable: %s", list);
+		item(c, "", line);
+	}
+	if (t->list_files)
+		say_files(c, tree);
+}
+
+/* --- what if it is lost ---------------------------------------------------- */
+static void say_recovery(struct gpc_cmd *c, const struct gpc_spec *spec)
+{
+	const struct gpc_spec_checkpoint *k = &spec->checkpoint;
+
+	if (spec->recovery.none) {
+		item(c, "if lost", "the job ends (recovery is off)");
+		return;
+	}
+	if (!k->path) {
+		item(c, "if lost", "it starts over: no checkpoints "
+			"(checkpoint.path)");
+		return;
+	}
+	gpc_autostr *every = k->upload_every_ms ?
+		gpc_phrase_duration(k->upload_every_ms) : NULL;
+	gpc_autostr *text = gpc_format("it goes on from the newest checkpoint "
+		"of %s%s%s", k->path, every ? ", looked at every " : "",
+		every ? every : "");
+	item(c, "if lost", text);
+}
+
+void gpc_plan_say(struct gpc_cmd *c, const struct gpc_plan_text *t)
+{
+	if (c->talk.quiet)
+		return;
+	gpc_say(&c->talk, "Plan for %s:", t->spec->name ? t->spec->name :
+		"this job");
+	if (t->spec->original_name)
+		gpc_say(&c->talk, "  (named \"%s\" in the spec)",
+			t->spec->original_name);
+	say_offer(c, t->plan);
+	say_end(c, t->plan);
+	say_workspace(c, t);
+	say_recovery(c, t->spec);
+	item(c, "supervisor", "a background process on this machine, until "
+		"the job ends");
+}
+
+/* --- for programs ---------------------------------------------------------- */
+static struct gpc_json *workspace_json(const struct gpc_tree *t)
+{
+	struct gpc_json *j = gpc_json_object(), *rules = gpc_json_array();
+	size_t n;
+	struct rule *counted = count_rules(t, &n);
+
+	gpc_json_set_int(j, "files", (int64_t)t->n_files);
+	gpc_json_set_int(j, "size_bytes", (int64_t)t->n_bytes);
+	for (size_t i = 0; i < n; i++) {
+		struct gpc_json *r = gpc_json_object();
+
+		gpc_json_set_str(r, "rule", counted[i].text);
+		gpc_json_set_int(r, "count", (int64_t)counted[i].n);
+		gpc_json_add(rules, r);
+	}
+	free(counted);
+	gpc_json_set(j, "excluded", rules);
+	return j;
+}
+
+struct gpc_json *gpc_plan_json(const struct gpc_plan_text *t)
+{
+	static const char *const causes[] = {"never", "time", "lifetime",
+		"cost"};
+	const struct gpc_plan *p = t->plan;
+	struct gpc_json *j = gpc_json_object();
+
+	gpc_json_set(j, "offer", gpc_offer_write(&p->offers.v[0]));
+	gpc_json_set_int(j, "nodes", p->num_nodes);
+	gpc_json_set(j, "hourly", gpc_phrase_money_json(p->hourly));
+	gpc_json_set_bool(j, "free", p->free);
+	gpc_json_set(j, "ends_at", gpc_phrase_time_json(p->life_ms ?
+		gpc_wall_ms() + p->life_ms : 0));
+	gpc_json_set_str(j, "ended_by", causes[p->end_by]);
+	gpc_json_set(j, "at_most", gpc_phrase_money_json(p->at_most));
+	gpc_json_set(j, "checkpoint_path",
+		gpc_json_string(t->spec->checkpoint.path));
+	gpc_json_set(j, "workdir", gpc_json_string(t->spec->workdir));
+	if (t->tree)
+		gpc_json_set(j, "workspace", workspace_json(t->tree));
+	return j;
+}

@@ -1,0 +1,365 @@
+/* `gpucloud release`: nothing is held any more when this returns 0.
+ *
+ * A named job is asked to end and waited for until its nodes are given back.
+ * --all and --orphans go by the tags that every node bears, so they find what
+ * no journal knows. What is left over makes the exit status non-zero.
+ */
+#include "core/release.h"
+
+#include <string.h>
+
+#include "base/time.h"
+#include "cmd/command.h"
+#include "cmd/phrase.h"
+#include "cmd/session_open.h"
+#include "core/request.h"
+#include "core/view.h"
+#include "record/index.h"
+
+struct release {
+	bool all, all_users, orphans, foreign, dry_run, now, yes;
+	int64_t timeout;
+};
+
+static const struct gpc_opt options[] = {
+	GPC_OPT_FLAG('a', "all", struct release, all,
+		"all of this user's jobs and nodes"),
+	GPC_OPT_FLAG(0, "all-users", struct release, all_users,
+		"those of every user of this store"),
+	GPC_OPT_FLAG(0, "orphans", struct release, orphans,
+		"nodes that no unfinished job needs"),
+	GPC_OPT_FLAG(0, "foreign", struct release, foreign,
+		"with --orphans: also expired ones of other users"),
+	GPC_OPT_FLAG('n', "dry-run", struct release, dry_run,
+		"only show what would be released"),
+	GPC_OPT_FLAG(0, "now", struct release, now,
+		"do not save a checkpoint first"),
+	GPC_OPT_FLAG('y', "yes", struct release, yes,
+		"do not ask"),
+	GPC_OPT_DURATION(0, "timeout", struct release, timeout, "TIME",
+		"give up waiting after this", .preset = "10m"),
+	GPC_OPT_END
+};
+
+/* A job to end, or a node without one. */
+struct row {
+	char *job, *node, *provider, *why, *result;
+	bool live;                   /* the job is asked to end */
+	struct gpc_held *held;       /* a node to end by its tags */
+};
+static const struct gpc_col cols[] = {
+	GPC_COL("job", STR, struct row, job, GPC_COL_F_NAME),
+	GPC_COL("provider", STR, struct row, provider, 0),
+	GPC_COL("node", STR, struct row, node, 0),
+	GPC_COL("why", STR, struct row, why, GPC_COL_F_CUT),
+	GPC_COL("result", STR, struct row, result, GPC_COL_F_CUT),
+	GPC_COL_LAST
+};
+static const struct gpc_table table = {"release", cols, sizeof(struct row)};
+
+struct work {
+	struct gpc_cmd *c;
+	struct gpc_session *s;
+	const struct release *o;
+	GPC_VEC(struct row) rows;
+	struct gpc_held_list held;
+	struct gpc_error first;      /* of what is left */
+	int r;
+};
+
+static void work_clear(struct work *w)
+{
+	gpc_vec_each(r, &w->rows) {
+		free(r->job);
+		free(r->node);
+		free(r->provider);
+		free(r->why);
+		free(r->result);
+	}
+	gpc_vec_free(&w->rows);
+	gpc_held_clear(&w->held);
+}
+
+/* --- what there is to do --------------------------------------------------- */
+static bool has_job(const struct work *w, const char *job)
+{
+	for (size_t i = 0; i < w->rows.n; i++) {
+		if (w->rows.v[i].live && gpc_eq(w->rows.v[i].job, job))
+			return true;
+	}
+	return false;
+}
+
+static void add_job(struct work *w, const char *job, const char *why)
+{
+	if (has_job(w, job))
+		return;
+	struct row *r = gpc_vec_push(&w->rows);
+	r->job = gpc_strdup(job);
+	r->why = gpc_strdup(why);
+	r->live = true;
+}
+
+static void add_held(struct work *w, struct gpc_held *h, bool touch)
+{
+	struct row *r;
+
+	if (h->job && has_job(w, h->job))
+		return;
+	r = gpc_vec_push(&w->rows);
+	r->job = gpc_strdup(h->job);
+	r->node = gpc_strdup(h->id);
+	r->provider = gpc_strdup(h->provider);
+	r->why = gpc_strdup(h->why);
+	if (touch)
+		r->held = h;
+	else
+		r->result = gpc_strdup("left: another user's (--foreign once "
+			"it has expired)");
+}
+
+static int add_named(struct work *w, struct gpc_error *err)
+{
+	for (int i = 0; i < w->c->argc; i++) {
+		char job[GPC_JOB_ID_SIZE];
+		int r = gpc_job_find(w->s, w->c->argv[i], true, job, err);
+
+		if (r)
+			return r;
+		add_job(w, job, "named");
+	}
+	return 0;
+}
+
+/* The index may be out of reach; tags still say what is held. */
+static void add_live(struct work *w)
+{
+	gpc_auto(gpc_index) struct gpc_index index = {0};
+	struct gpc_error err = {0};
+
+	if (gpc_index_list(w->s->store, INT64_MAX, &index, &err)) {
+		gpc_log(&w->c->log, GPC_WARN, "%s; going by tags alone",
+			err.msg);
+		return;
+	}
+	for (size_t i = 0; i < index.n; i++) {
+		gpc_auto(gpc_view) struct gpc_view v = {0};
+
+		if (!index.v[i].live || (!w->o->all_users && !gpc_eq(
+			index.v[i].owner_hash, w->s->place.owner.hash)))
+			continue;
+		/* a submit that never made its job holds nothing */
+		if (gpc_view_load(w->s, index.v[i].job, &v, NULL) ==
+			-GPC_ENOTFOUND)
+			continue;
+		add_job(w, index.v[i].job, "unfinished");
+	}
+}
+
+static bool expired(const struct gpc_held *h)
+{
+	return h->expires_ms && h->expires_ms < gpc_wall_ms();
+}
+
+static bool in_scope(const struct release *o, const struct gpc_held *h,
+	bool *ret_touch)
+{
+	bool all = o->all || o->all_users;
+
+	*ret_touch = !h->foreign || o->all_users ||
+		(o->foreign && expired(h));
+	if (all)
+		return *ret_touch;
+	return h->orphan;
+}
+
+static int collect(struct work *w, struct gpc_error *err)
+{
+	const struct release *o = w->o;
+	int r;
+
+	if (w->c->argc)
+		return add_named(w, err);
+	if (o->all || o->all_users)
+		add_live(w);
+	r = gpc_held_find(w->s, &w->held, err);
+	for (size_t i = 0; !r && i < w->held.n; i++) {
+		struct gpc_held *h = &w->held.v[i];
+		bool touch;
+
+		if (!in_scope(o, h, &touch))
+			continue;
+		/* a supervisor gives this one back: wait for it */
+		if (h->draining && touch && h->job)
+			add_job(w, h->job, h->why);
+		else
+			add_held(w, h, touch);
+	}
+	return r;
+}
+
+/* --- doing it -------------------------------------------------------------- */
+static void note_failure(struct work *w, struct row *row,
+	const struct gpc_error *err, int r)
+{
+	row->result = gpc_strdup(err->msg);
+	if (w->r)
+		return;
+	w->r = r;
+	w->first = *err;
+}
+
+static void cancel_all(struct work *w)
+{
+	gpc_vec_each(row, &w->rows) {
+		struct gpc_error err = {0};
+		bool ended;
+		int r;
+
+		if (!row->live)
+			continue;
+		r = gpc_request_cancel(w->s, row->job, w->o->now, &ended, &err);
+		if (r)
+			note_failure(w, row, &err, r);
+	}
+	gpc_cmd_ensure_supervisor(w->c, w->s);
+}
+
+static void finish_row(struct work *w, struct row *row, int64_t until_ms)
+{
+	struct gpc_error err = {0};
+	int64_t left = until_ms - gpc_boot_ms();
+	int r = 0;
+
+	if (row->result)
+		return;
+	left = left > 0 ? left : 0;
+	if (row->live)
+		r = gpc_release_wait(w->s, row->job, left, &err);
+	else if (row->held)
+		r = gpc_held_release(w->s, row->held, left, &err);
+	if (r)
+		note_failure(w, row, &err, r);
+	else
+		row->result = gpc_strdup("released");
+}
+
+static void release_all(struct work *w)
+{
+	int64_t until = gpc_boot_ms() + w->o->timeout;
+	gpc_autoptr(gpc_progress) *p = gpc_progress_new(&w->c->talk,
+		"releasing", 0);
+
+	cancel_all(w);
+	gpc_vec_each(row, &w->rows) {
+		gpc_progress_text(p, row->job ? row->job : row->node);
+		finish_row(w, row, until);
+	}
+}
+
+static int ask(struct work *w, struct gpc_error *err)
+{
+	gpc_autostr *things = gpc_phrase_count(w->rows.n, "job or node");
+	int r;
+
+	if ((!w->o->all && !w->o->all_users) || w->o->yes || !w->rows.n)
+		return 0;
+	if (gpc_can_ask(&w->c->talk)) {
+		gpc_vec_each(row, &w->rows)
+			gpc_say(&w->c->talk, "  %s", row->job ? row->job :
+				row->node);
+		if (gpc_ask(&w->c->talk, "End all of this%s?",
+			w->o->all_users ? " (every user's)" : ""))
+			return 0;
+		return gpc_fail(err, GPC_ECANCELED, "nothing was released");
+	}
+	r = gpc_fail(err, GPC_EUSAGE, "release --all ends %s, and there is no "
+		"terminal to ask on", things);
+	gpc_hint(err, "pass -y; --dry-run shows what it would end");
+	return r;
+}
+
+static int show(struct work *w, struct gpc_error *err)
+{
+	struct gpc_cmd *c = w->c;
+
+	if (w->o->dry_run) {
+		gpc_vec_each(row, &w->rows) {
+			if (!row->result)
+				row->result = gpc_strdup("would be released");
+		}
+	}
+	if (!w->rows.n && c->out.format <= GPC_OUT_WIDE) {
+		gpc_say(&c->talk, "gpucloud: nothing is held");
+		return 0;
+	}
+	return gpc_out_rows(&c->out, &table, w->rows.v, w->rows.n, err);
+}
+
+static int work(struct work *w, struct gpc_error *err)
+{
+	int r = collect(w, err);
+
+	if (!r && !w->o->dry_run)
+		r = ask(w, err);
+	if (r)
+		return r;
+	if (!w->o->dry_run)
+		release_all(w);
+	r = show(w, err);
+	if (!r && w->r) {
+		*err = w->first;
+		return w->r;
+	}
+	return r;
+}
+
+static int check_options(const struct gpc_cmd *c, struct gpc_error *err)
+{
+	const struct release *o = c->ctx;
+	bool scope = o->all || o->all_users || o->orphans;
+	int r;
+
+	if (c->argc && (scope || o->foreign))
+		return gpc_fail(err, GPC_EUSAGE, "release: name jobs, or give "
+			"--all or --orphans, not both");
+	if (c->argc || scope)
+		return 0;
+	r = gpc_fail(err, GPC_EUSAGE, "release: what?");
+	gpc_hint(err, "name a job, or give --all or --orphans");
+	return r;
+}
+
+static int run(struct gpc_cmd *c, struct gpc_error *err)
+{
+	gpc_autoptr(gpc_session) *s = NULL;
+	int r = check_options(c, err);
+
+	if (!r)
+		r = gpc_cmd_session(c, c->argc ? GPC_STORE_MUST_BE :
+			GPC_STORE_MAY_LACK, &s, err);
+	if (r)
+		return r;
+	struct work w = {.c = c, .s = s, .o = c->ctx};
+	r = s->store ? work(&w, err) : show(&w, err);
+	work_clear(&w);
+	return r;
+}
+
+const struct gpc_command gpc_command_release = {
+	.name = "release",
+	.summary = "end jobs and wait until nothing is held any more",
+	.usage = "[OPTION]... JOB...\n"
+		"[OPTION]... --all | --all-users | --orphans",
+	.about = "Ends each JOB, if it has not ended, and waits until all of "
+		"its nodes are given back. --orphans finds nodes of this store "
+		"that nothing needs. The exit status is 0 only when nothing of "
+		"it is left.",
+	.group = GPC_GROUP_LIFE,
+	.flags = GPC_CMD_STORE | GPC_CMD_OUTPUT,
+	.options = options,
+	.ctx_size = sizeof(struct release),
+	.max_args = -1,
+	.complete = GPC_COMPLETE_JOB,
+	.run = run,
+};

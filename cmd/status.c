@@ -1,0 +1,253 @@
+/* `gpucloud status`: which jobs there are, or one of them in detail. It only
+ * reads: it starts nothing, makes no store, and one unreadable job does not
+ * hide the others.
+ */
+#include <string.h>
+
+#include "base/time.h"
+#include "cmd/command.h"
+#include "cmd/job_detail.h"
+#include "cmd/phrase.h"
+#include "cmd/session_open.h"
+#include "core/view.h"
+#include "record/index.h"
+
+#define DAY_MS ((int64_t)24 * 3600 * 1000)
+
+struct status { bool all, all_users; };
+
+static const struct gpc_opt options[] = {
+	GPC_OPT_FLAG('a', "all", struct status, all,
+		"also jobs that ended more than 24 hours ago"),
+	GPC_OPT_FLAG(0, "all-users", struct status, all_users,
+		"jobs of every user of this store"),
+	GPC_OPT_END
+};
+
+struct row {
+	char *job, *name, *state, *reason, *owner, *provider, *note, *error;
+	int attempt, nodes, nodes_held;
+	int64_t submitted, ended, ran;
+	struct gpc_money spent, rate;
+};
+static const struct gpc_col cols[] = {
+	GPC_COL("job", STR, struct row, job, GPC_COL_F_NAME),
+	GPC_COL("name", STR, struct row, name, GPC_COL_F_DATA),
+	GPC_COL("state", STR, struct row, state, 0),
+	GPC_COL("reason", STR, struct row, reason, 0),
+	GPC_COL("attempt", INT, struct row, attempt, 0, .title = "try"),
+	GPC_COL("nodes", INT, struct row, nodes, GPC_COL_F_WIDE),
+	GPC_COL("nodes_held", INT, struct row, nodes_held, 0,
+		.title = "held"),
+	GPC_COL("ran", DURATION, struct row, ran, 0),
+	GPC_COL("spent", MONEY, struct row, spent, 0, .title = "cost"),
+	GPC_COL("rate", MONEY, struct row, rate, GPC_COL_F_WIDE,
+		.title = "per hour"),
+	GPC_COL("provider", STR, struct row, provider, GPC_COL_F_WIDE),
+	GPC_COL("owner", STR, struct row, owner, GPC_COL_F_WIDE),
+	GPC_COL("submitted", AGE, struct row, submitted, 0, .title = "age"),
+	GPC_COL("ended", TIME, struct row, ended, GPC_COL_F_WIDE),
+	GPC_COL("note", STR, struct row, note, GPC_COL_F_CUT),
+	GPC_COL("error", STR, struct row, error, GPC_COL_F_DATA),
+	GPC_COL_LAST
+};
+static const struct gpc_table table = {"job", cols, sizeof(struct row)};
+
+struct rows { struct row *v; size_t n, cap; };
+
+static void rows_clear(struct rows *x)
+{
+	gpc_vec_each(r, x) {
+		char *strings[] = {r->job, r->name, r->state, r->reason,
+			r->owner, r->provider, r->note, r->error};
+		for (size_t i = 0; i < sizeof(strings) / sizeof(*strings); i++)
+			free(strings[i]);
+	}
+	gpc_vec_free(x);
+}
+
+static int64_t rounded(int64_t ms)
+{
+	return ms > 10000 ? ms - ms % 1000 : ms;
+}
+
+/* --- rows ------------------------------------------------------------------ */
+static void set_end(struct row *r, enum gpc_job_status status,
+	enum gpc_reason reason)
+{
+	r->state = gpc_strdup(gpc_job_status_to_str(status));
+	if (reason != GPC_REASON_NONE)
+		r->reason = gpc_strdup(gpc_reason_to_str(reason));
+}
+
+/* People see the reason with its number; programs get the word alone. */
+static void from_view(struct row *r, const struct gpc_view *v, bool for_people)
+{
+	const struct gpc_job_state *st = &v->state;
+
+	set_end(r, st->status, st->reason);
+	if (for_people && st->reason != GPC_REASON_NONE) {
+		free(r->reason);
+		r->reason = gpc_phrase_reason(st->reason, st->code, st->signal,
+			st->rank, st->num_nodes);
+	}
+	r->attempt = st->attempt;
+	r->nodes = st->num_nodes;
+	gpc_vec_each(n, &st->nodes) {
+		r->nodes_held += n->status != GPC_NODE_RELEASED &&
+			n->status != GPC_NODE_INTENDED;
+		gpc_set_str(&r->provider, n->provider);
+	}
+	r->submitted = st->submitted_ms;
+	r->ended = st->ended_ms;
+	r->ran = rounded(v->ran_ms);
+	r->spent = v->spent;
+	r->rate = v->rate;
+	r->owner = gpc_format("%s@%s", v->job.owner.user, v->job.owner.host);
+	r->note = gpc_job_status_is_end(st->status) ? NULL :
+		gpc_strdup(v->note);
+}
+
+static void from_index(struct row *r, const struct gpc_index_entry *x)
+{
+	set_end(r, x->status, x->reason);
+	r->attempt = x->attempt;
+	r->submitted = x->start_ms;
+	r->ended = x->end_ms;
+	r->ran = -1;
+	r->spent = x->spent;
+	r->owner = gpc_strdup(x->owner_hash);
+}
+
+/* A done job's index entry says less than its journal. For a day's jobs the
+ * journal is read; the old ones of --all would be too many. */
+static bool wants_view(const struct gpc_index_entry *x, int64_t now_ms)
+{
+	return x->live || x->end_ms > now_ms - DAY_MS;
+}
+
+/* False: the entry is of a submit that never made a job. */
+static bool fill(struct gpc_cmd *c, struct gpc_session *s,
+	const struct gpc_index_entry *x, struct row *r)
+{
+	gpc_auto(gpc_view) struct gpc_view v = {0};
+	struct gpc_error err = {0};
+
+	r->job = gpc_strdup(x->job);
+	r->name = gpc_strdup(x->name);
+	if (!wants_view(x, gpc_wall_ms())) {
+		from_index(r, x);
+		return true;
+	}
+	int rc = gpc_view_load(s, x->job, &v, &err);
+	if (rc == -GPC_ENOTFOUND)
+		return false;
+	if (rc) {
+		gpc_log(&c->log, GPC_WARN, "%s", err.msg);
+		r->state = gpc_strdup("UNREADABLE");
+		r->error = gpc_strdup(err.msg);
+		r->submitted = x->start_ms;
+		r->ran = -1;
+		return true;
+	}
+	from_view(r, &v, c->out.format == GPC_OUT_TABLE ||
+		c->out.format == GPC_OUT_WIDE);
+	return true;
+}
+
+static int list(struct gpc_cmd *c, struct gpc_session *s,
+	struct gpc_error *err)
+{
+	const struct status *o = c->ctx;
+	gpc_auto(gpc_index) struct gpc_index index = {0};
+	struct rows rows = {0};
+	int r = s->store ? gpc_index_list(s->store, o->all ? 0 :
+		gpc_wall_ms() - DAY_MS, &index, err) : 0;
+
+	if (r)
+		return r;
+	for (size_t i = 0; i < index.n; i++) {
+		if (!o->all_users && !gpc_eq(index.v[i].owner_hash,
+			s->place.owner.hash))
+			continue;
+		if (!fill(c, s, &index.v[i], gpc_vec_push(&rows))) {
+			struct row *last = &rows.v[--rows.n];
+			free(last->job);
+			free(last->name);
+		}
+	}
+	r = gpc_out_rows(&c->out, &table, rows.v, rows.n, err);
+	if (!r && !rows.n && c->out.format <= GPC_OUT_WIDE)
+		gpc_say(&c->talk, "%s", o->all ? "no jobs" : "no jobs that are "
+			"unfinished or ended within 24 hours (--all shows older "
+			"ones)");
+	rows_clear(&rows);
+	return r;
+}
+
+/* --- one job --------------------------------------------------------------- */
+static int show_csv(struct gpc_cmd *c, const struct gpc_view *v,
+	struct gpc_error *err)
+{
+	struct rows rows = {0};
+	struct row *r = gpc_vec_push(&rows);
+
+	r->job = gpc_strdup(v->job.id);
+	r->name = gpc_strdup(v->job.name);
+	from_view(r, v, false);
+	int rc = gpc_out_rows(&c->out, &table, r, 1, err);
+	rows_clear(&rows);
+	return rc;
+}
+
+static int show(struct gpc_cmd *c, struct gpc_session *s,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_view) struct gpc_view v = {0};
+	char job[GPC_JOB_ID_SIZE];
+	int r;
+
+	if (!s->store)
+		return gpc_fail(err, GPC_ENOTFOUND, "there is no job %s, and "
+			"no store yet", c->argv[0]);
+	r = gpc_job_find(s, c->argv[0], false, job, err);
+	if (!r)
+		r = gpc_view_load(s, job, &v, err);
+	if (r)
+		return r;
+	switch (c->out.format) {
+	case GPC_OUT_JSON:
+		return gpc_out_json(&c->out, "job", gpc_view_json(s, &v), err);
+	case GPC_OUT_NAME:
+		return gpc_out_print(&c->out, err, "%s\n", job);
+	case GPC_OUT_CSV:
+		return show_csv(c, &v, err);
+	default:
+		return gpc_job_detail(c, s, &v, err);
+	}
+}
+
+static int run(struct gpc_cmd *c, struct gpc_error *err)
+{
+	gpc_autoptr(gpc_session) *s = NULL;
+	int r = gpc_cmd_session(c, GPC_STORE_MAY_LACK, &s, err);
+
+	if (r)
+		return r;
+	return c->argc ? show(c, s, err) : list(c, s, err);
+}
+
+const struct gpc_command gpc_command_status = {
+	.name = "status",
+	.summary = "show jobs, or one in detail",
+	.usage = "[OPTION]... [JOB]",
+	.about = "Without JOB lists this user's jobs that are unfinished or "
+		"ended within 24 hours, newest first. It reads only.",
+	.group = GPC_GROUP_AROUND,
+	.flags = GPC_CMD_STORE | GPC_CMD_OUTPUT,
+	.options = options,
+	.ctx_size = sizeof(struct status),
+	.max_args = 1,
+	.complete = GPC_COMPLETE_JOB,
+	.run = run,
+};

@@ -1,0 +1,373 @@
+/* `gpucloud submit`: from a spec to a running job, and by default on to its end.
+ *
+ * Until job.json exists nothing was made and an interrupt leaves nothing; from
+ * then on the job lives by itself, and all that an interrupt ends is our
+ * looking on.
+ */
+#include <string.h>
+
+#include "cmd/command.h"
+#include "cmd/follow.h"
+#include "cmd/phrase.h"
+#include "cmd/plan_print.h"
+#include "cmd/session_open.h"
+#include "cmd/spec_load.h"
+#include "core/fetch.h"
+#include "core/plan.h"
+#include "core/submit.h"
+#include "core/supervise.h"
+#include "dep/yaml.h"
+
+struct submit {
+	struct gpc_spec_cli spec;
+	bool detach, wait, dry_run, yes, with_git, skip_unreadable;
+	const char *pull, *once;
+};
+
+static const struct gpc_opt options[] = {
+	GPC_OPT_FLAG('d', "detach", struct submit, detach,
+		"print the job's id and return when it is handed over"),
+	GPC_OPT_FLAG(0, "wait", struct submit, wait,
+		"wait for the end, but do not show the job's output"),
+	GPC_OPT_FLAG('n', "dry-run", struct submit, dry_run,
+		"show the plan and the resolved spec; make nothing"),
+	GPC_OPT_FLAG('y', "yes", struct submit, yes,
+		"do not ask before money is spent"),
+	GPC_OPT_STR(0, "pull", struct submit, pull, "DIR",
+		"fetch the artifacts into DIR at the end",
+		.complete = GPC_COMPLETE_DIR),
+	GPC_OPT_STR(0, "once", struct submit, once, "KEY",
+		"a second submit with this KEY gives the first one's job"),
+	GPC_OPT_FLAG(0, "with-git", struct submit, with_git,
+		"send the folder .git too"),
+	GPC_OPT_FLAG(0, "skip-unreadable", struct submit, skip_unreadable,
+		"leave out files that cannot be read"),
+	GPC_OPT_GROUP(struct submit, spec, struct gpc_spec_cli,
+		gpc_spec_cli_options),
+	GPC_OPT_END
+};
+
+static bool as_json(const struct gpc_cmd *c)
+{
+	return c->out.format == GPC_OUT_JSON;
+}
+
+/* --- dry run --------------------------------------------------------------- */
+static int print_yaml(struct gpc_cmd *c, const struct gpc_json *j,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	int r = 0;
+
+	if (!gpc_json_is_array(j)) {
+		r = gpc_yaml_print(j, &b, err);
+	} else {
+		const struct gpc_json *m = gpc_json_first(j);
+		for (; m && !r; m = gpc_json_next(m)) {
+			if (b.len)
+				gpc_buf_adds(&b, "---\n");
+			r = gpc_yaml_print(m, &b, err);
+		}
+	}
+	if (!r)
+		r = gpc_buf_check(&b, err);
+	return r ? r : gpc_out_write(&c->out, b.data, b.len, err);
+}
+
+static int print_spec(struct gpc_cmd *c, const struct gpc_spec_file *file,
+	struct gpc_json *plans, struct gpc_error *err)
+{
+	gpc_autoptr(gpc_json) *owned = plans;
+	gpc_autoptr(gpc_json) *spec = gpc_spec_file_to_json(file);
+
+	if (!as_json(c))
+		return print_yaml(c, spec, err);
+	struct gpc_json *j = gpc_json_object();
+	gpc_json_set(j, "spec", gpc_steal(&spec));
+	gpc_json_set(j, "plans", gpc_steal(&owned));
+	return gpc_out_json(&c->out, "plan", j, err);
+}
+
+static int plan_one(struct gpc_cmd *c, struct gpc_session *s,
+	const struct gpc_spec *spec, bool list_files, struct gpc_tree *tree,
+	struct gpc_plan *plan, struct gpc_error *err)
+{
+	const struct submit *o = c->ctx;
+	int r = gpc_submit_scan(s, spec, o->with_git, o->skip_unreadable, tree,
+		err);
+
+	if (r) {
+		if (!err->hint[0] && r == -GPC_EIO && !o->skip_unreadable)
+			gpc_hint(err, "--skip-unreadable leaves such files "
+				"out; .gpucloudignore names what never goes");
+		return r;
+	}
+	r = gpc_plan_make(s, spec, (struct gpc_money){0}, 0, plan, err);
+	if (r)
+		return r;
+	gpc_plan_say(c, &(struct gpc_plan_text){spec, tree, plan, list_files});
+	return 0;
+}
+
+static void warn_all(struct gpc_cmd *c, const struct gpc_strv *warnings)
+{
+	for (size_t i = 0; i < warnings->n; i++)
+		gpc_log(&c->log, GPC_WARN, "%s", warnings->v[i]);
+}
+
+/* Everything is shown, also what could not run yet: then the end is an error
+ * that says so. */
+static int dry_run(struct gpc_cmd *c, struct gpc_session *s,
+	const struct gpc_spec_file *file, struct gpc_error *err)
+{
+	gpc_auto(gpc_strv) struct gpc_strv warnings = {0};
+	struct gpc_json *plans = gpc_json_array();
+	int r = 0;
+
+	for (size_t i = 0; !r && i < file->tasks.n; i++) {
+		const struct gpc_spec *spec = &file->tasks.v[i];
+		gpc_auto(gpc_tree) struct gpc_tree tree = {0};
+		gpc_auto(gpc_plan) struct gpc_plan plan = {0};
+
+		r = gpc_spec_check_supported(spec, &warnings, err);
+		if (!r)
+			r = plan_one(c, s, spec, c->global.verbose > 0, &tree,
+				&plan, err);
+		if (!r)
+			gpc_json_add(plans, gpc_plan_json(
+				&(struct gpc_plan_text){spec, &tree, &plan,
+				false}));
+	}
+	warn_all(c, &warnings);
+	struct gpc_error late = {0};
+	int printed = print_spec(c, file, plans, &late);
+	if (!r && printed)
+		*err = late;
+	return r ? r : printed;
+}
+
+/* --- leave to spend -------------------------------------------------------- */
+static bool provider_is_free(struct gpc_session *s, const char *name)
+{
+	struct gpc_provider_context ctx;
+	gpc_autoptr(gpc_provider) *p = NULL;
+
+	return gpc_session_provider(s, name, &ctx, &p, NULL) == 0 &&
+		(p->ops->caps & GPC_PROVIDER_FREE);
+}
+
+static bool below_threshold(const struct gpc_cmd *c, const struct gpc_plan *p)
+{
+	struct gpc_money above = gpc_config_money(&c->config,
+		GPC_CONFIG_CONFIRM_ABOVE);
+
+	return above.currency[0] && p->at_most.currency[0] &&
+		gpc_eq(above.currency, p->at_most.currency) &&
+		p->at_most.micros <= above.micros;
+}
+
+static int ask_leave(struct gpc_cmd *c, struct gpc_session *s,
+	const struct gpc_spec *spec, const struct gpc_plan *p,
+	struct gpc_error *err)
+{
+	const struct submit *o = c->ctx;
+
+	if (p->free || o->yes || below_threshold(c, p) ||
+		provider_is_free(s, p->offers.v[0].provider))
+		return 0;
+	if (gpc_can_ask(&c->talk)) {
+		if (gpc_ask(&c->talk, "Buy this?"))
+			return 0;
+		return gpc_fail(err, GPC_ECANCELED, "nothing was bought");
+	}
+	if (spec->limits.cost.currency[0])
+		return 0;
+	int r = gpc_fail(err, GPC_EUSAGE, "this job costs money, and there is "
+		"no terminal to ask on");
+	gpc_hint(err, "pass -y, or set a limit with --max-cost");
+	return r;
+}
+
+/* --- submitting ------------------------------------------------------------ */
+static void show_progress(void *arg, uint64_t done, uint64_t total)
+{
+	gpc_progress_bytes(arg, done, total);
+}
+
+static int hand_over(struct gpc_cmd *c, struct gpc_session *s,
+	const struct gpc_spec *spec, const struct gpc_tree *tree,
+	struct gpc_submit_result *ret_r, struct gpc_error *err)
+{
+	const struct submit *o = c->ctx;
+	gpc_autoptr(gpc_progress) *p = gpc_progress_new(&c->talk, "packing",
+		tree->n_bytes);
+	struct gpc_submit_options how = {
+		.once_key = o->once,
+		.progress = show_progress, .progress_arg = p,
+	};
+	int r = gpc_submit(s, spec, tree, &how, ret_r, err);
+
+	if (!r)
+		gpc_cmd_ensure_supervisor(c, s);
+	return r;
+}
+
+static void say_submitted(struct gpc_cmd *c,
+	const struct gpc_submit_result *res)
+{
+	if (res->existed) {
+		gpc_say(&c->talk, "gpucloud: %s was submitted before with this "
+			"--once key", res->job);
+		return;
+	}
+	gpc_autostr *sent = gpc_phrase_size(res->sent_bytes);
+	gpc_say(&c->talk, "gpucloud: submitted %s (%s sent)", res->job, sent);
+}
+
+static int print_id(struct gpc_cmd *c, const struct gpc_submit_result *res,
+	struct gpc_error *err)
+{
+	if (!as_json(c))
+		return gpc_out_print(&c->out, err, "%s\n", res->job);
+	struct gpc_json *j = gpc_json_object();
+	gpc_json_set_str(j, "job", res->job);
+	gpc_json_set_bool(j, "existed", res->existed);
+	gpc_json_set_int(j, "files", (int64_t)res->files);
+	gpc_json_set_int(j, "size_bytes", (int64_t)res->bytes);
+	gpc_json_set_int(j, "sent_bytes", (int64_t)res->sent_bytes);
+	return gpc_out_json(&c->out, "submit", j, err);
+}
+
+static int pull(struct gpc_cmd *c, struct gpc_session *s, const char *job,
+	struct gpc_error *err)
+{
+	const struct submit *o = c->ctx;
+	struct gpc_fetched got;
+
+	if (!o->pull)
+		return 0;
+	int r = gpc_fetch_artifacts(s, job, o->pull, false, &got, err);
+	if (r)
+		return gpc_wrap(err, r, "pull artifacts of %s", job);
+	gpc_autostr *files = gpc_phrase_count(got.files, "file");
+	gpc_autostr *size = gpc_phrase_size(got.bytes);
+	gpc_say(&c->talk, "gpucloud: %s, %s in %s", files, size, o->pull);
+	return 0;
+}
+
+static int attach(struct gpc_cmd *c, struct gpc_session *s,
+	const struct gpc_submit_result *res, struct gpc_error *err)
+{
+	const struct submit *o = c->ctx;
+	struct gpc_follow_options how = {
+		.log = !o->wait, .json = as_json(c), .fresh = !res->existed,
+	};
+	gpc_autoptr(gpc_follow) *f = NULL;
+	int r = gpc_follow_new(c, s, res->job, &how, &f, err);
+
+	if (!r)
+		r = gpc_follow_run(f, 0, err);
+	if (f && (r == -GPC_ECANCELED || c->out.broken)) {
+		gpc_follow_detach(f);
+		c->exit_status = c->cancel->signal ? 128 + c->cancel->signal : 0;
+		return 0;
+	}
+	if (r) {
+		if (!err->hint[0])
+			gpc_hint(err, "%s itself goes on: gpucloud logs -f %s",
+				res->job, res->job);
+		return r;
+	}
+	gpc_follow_release(f);
+	r = pull(c, s, res->job, err);
+	c->exit_status = gpc_follow_end(f);
+	return r;
+}
+
+static int submit_one(struct gpc_cmd *c, const struct gpc_spec *spec,
+	struct gpc_error *err)
+{
+	const struct submit *o = c->ctx;
+	gpc_auto(gpc_strv) struct gpc_strv warnings = {0};
+	gpc_auto(gpc_tree) struct gpc_tree tree = {0};
+	gpc_auto(gpc_plan) struct gpc_plan plan = {0};
+	struct gpc_submit_result res = {0};
+	gpc_autoptr(gpc_session) *s = NULL;
+	int r = gpc_spec_check_supported(spec, &warnings, err);
+
+	warn_all(c, &warnings);
+	if (!r)
+		r = gpc_cmd_session(c, GPC_STORE_MAKE, &s, err);
+	if (!r)
+		r = plan_one(c, s, spec, c->global.verbose > 1, &tree, &plan,
+			err);
+	if (!r)
+		r = ask_leave(c, s, spec, &plan, err);
+	if (!r)
+		r = hand_over(c, s, spec, &tree, &res, err);
+	if (r)
+		return r;
+	if (o->detach)
+		return print_id(c, &res, err);
+	say_submitted(c, &res);
+	return attach(c, s, &res, err);
+}
+
+static int check_options(const struct gpc_cmd *c, struct gpc_error *err)
+{
+	const struct submit *o = c->ctx;
+	int r;
+
+	if (c->argc == 0 && !c->rest) {
+		r = gpc_fail(err, GPC_EUSAGE, "submit: which spec or program?");
+		gpc_hint(err, "gpucloud submit job.yaml, or gpucloud submit -- "
+			"python3 train.py; `gpucloud init` writes a spec");
+		return r;
+	}
+	if (c->rest && c->n_rest == 0)
+		return gpc_fail(err, GPC_EUSAGE,
+			"submit: no program after --");
+	if (o->detach && (o->wait || o->pull))
+		return gpc_fail(err, GPC_EUSAGE, "-d returns at once; %s waits "
+			"for the end", o->wait ? "--wait" : "--pull");
+	return 0;
+}
+
+static int run(struct gpc_cmd *c, struct gpc_error *err)
+{
+	const struct submit *o = c->ctx;
+	gpc_auto(gpc_spec_file) struct gpc_spec_file file = {0};
+	gpc_autoptr(gpc_session) *s = NULL;
+	int r = check_options(c, err);
+
+	if (!r)
+		r = gpc_spec_load(c, &o->spec, c->argc ? c->argv[0] : NULL,
+			c->rest, c->n_rest, &file, err);
+	if (r)
+		return r;
+	if (o->dry_run) {
+		r = gpc_cmd_session(c, GPC_STORE_MAY_LACK, &s, err);
+		return r ? r : dry_run(c, s, &file, err);
+	}
+	r = gpc_spec_file_check_supported(&file, err);
+	return r ? r : submit_one(c, &file.tasks.v[0], err);
+}
+
+const struct gpc_command gpc_command_submit = {
+	.name = "submit",
+	.summary = "run a job, and by default watch it to its end",
+	.usage = "[OPTION]... SPEC [-- PROGRAM [ARGUMENT]...]\n"
+		"[OPTION]... -- PROGRAM [ARGUMENT]...",
+	.about = "Sends a snapshot of the workdir, makes the job that SPEC "
+		"(a YAML file, or - for stdin) or PROGRAM describes, and shows "
+		"its output until it ends; the exit status is then the job's. "
+		"Ctrl-C only stops the watching: the job runs on, and a "
+		"background supervisor moves it forward.",
+	.group = GPC_GROUP_LIFE,
+	.flags = GPC_CMD_STORE | GPC_CMD_OUTPUT | GPC_CMD_REST,
+	.options = options,
+	.ctx_size = sizeof(struct submit),
+	.max_args = 1,
+	.complete = GPC_COMPLETE_FILE,
+	.run = run,
+};
