@@ -15,6 +15,8 @@
 #include "store/store.h"
 
 /* --- scan ------------------------------------------------------------- */
+#define GPC_PATH_MAX_BYTES 4095         /* of a path in a snapshot */
+
 enum gpc_entry_kind { GPC_ENTRY_FILE, GPC_ENTRY_DIR, GPC_ENTRY_LINK };
 enum gpc_unreadable { GPC_UNREADABLE_FAIL, GPC_UNREADABLE_SKIP };
 
@@ -22,27 +24,34 @@ struct gpc_scan_options {
 	bool ignore_files;          /* honour .gpucloudignore, .skyignore, .gitignore */
 	bool with_git;              /* keep .git */
 	const struct gpc_strv *exclude; /* absolute paths never taken; may be NULL */
+	/* What may not be read (EACCES): an error that names it, or skipped. */
 	enum gpc_unreadable unreadable;
 	const struct gpc_cancel *cancel;
 };
 struct gpc_entry {
-	char *path;                 /* relative, bytes as on disk */
+	char *path;                 /* relative, bytes as on disk; in the arena */
 	uint8_t kind;
-	uint16_t mode;              /* permission bits */
+	uint16_t mode;              /* permission bits, at most 0777 */
 	uint64_t size;              /* files */
 	int64_t mtime_ns;
 	uint64_t dev, ino;
 	int64_t ctime_ns;
 	/* links: target text is read when packing */
 };
-struct gpc_excluded { char *path; char *rule; bool dir; }; /* rule "FILE:LINE: PATTERN" */
+/* rule: "FILE:LINE: PATTERN", or "built in: ..." (.git, reserved paths, sockets,
+ * devices). Both strings lie in the arena. */
+struct gpc_excluded { char *path; char *rule; bool dir; };
 struct gpc_tree {
 	char *root;
 	GPC_VEC(struct gpc_entry) entries;      /* in byte order of path */
 	GPC_VEC(struct gpc_excluded) excluded;
 	struct gpc_strv unreadable;             /* skipped ones, by policy */
 	uint64_t n_files, n_bytes;
+	int64_t started_ns;         /* wall clock when the scan began */
+	struct gpc_arena *arena;    /* holds the strings; see arena.h */
 };
+/* Walks root without following links below it. Which ignore files count:
+ * ignore.h. A root that is missing or no folder is an error. */
 int gpc_scan(const char *root, const struct gpc_scan_options *options,
 	struct gpc_tree *ret_tree, struct gpc_error *err) gpc_must_check;
 void gpc_tree_clear(struct gpc_tree *t);
