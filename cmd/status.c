@@ -25,7 +25,7 @@ static const struct gpc_opt options[] = {
 };
 
 struct row {
-	char *job, *name, *state, *reason, *owner, *provider, *note, *error;
+	char *job, *name, *state, *reason, *owner, *provider, *detail, *error;
 	int attempt, nodes, nodes_held;
 	int64_t submitted, ended, ran;
 	struct gpc_money spent, rate;
@@ -34,10 +34,10 @@ static const struct gpc_col cols[] = {
 	GPC_COL("job", STR, struct row, job, GPC_COL_F_NAME),
 	GPC_COL("name", STR, struct row, name, GPC_COL_F_DATA),
 	GPC_COL("state", STR, struct row, state, 0),
-	GPC_COL("reason", STR, struct row, reason, 0),
+	GPC_COL("reason", STR, struct row, reason, GPC_COL_F_DATA),
 	GPC_COL("attempt", INT, struct row, attempt, 0, .title = "try"),
 	GPC_COL("nodes", INT, struct row, nodes, GPC_COL_F_WIDE),
-	GPC_COL("nodes_held", INT, struct row, nodes_held, 0,
+	GPC_COL("nodes_held", INT, struct row, nodes_held, GPC_COL_F_WIDE,
 		.title = "held"),
 	GPC_COL("ran", DURATION, struct row, ran, 0),
 	GPC_COL("spent", MONEY, struct row, spent, 0, .title = "cost"),
@@ -47,7 +47,7 @@ static const struct gpc_col cols[] = {
 	GPC_COL("owner", STR, struct row, owner, GPC_COL_F_WIDE),
 	GPC_COL("submitted", AGE, struct row, submitted, 0, .title = "age"),
 	GPC_COL("ended", TIME, struct row, ended, GPC_COL_F_WIDE),
-	GPC_COL("note", STR, struct row, note, GPC_COL_F_CUT),
+	GPC_COL("detail", STR, struct row, detail, GPC_COL_F_CUT),
 	GPC_COL("error", STR, struct row, error, GPC_COL_F_DATA),
 	GPC_COL_LAST
 };
@@ -59,7 +59,7 @@ static void rows_clear(struct rows *x)
 {
 	gpc_vec_each(r, x) {
 		char *strings[] = {r->job, r->name, r->state, r->reason,
-			r->owner, r->provider, r->note, r->error};
+			r->owner, r->provider, r->detail, r->error};
 		for (size_t i = 0; i < sizeof(strings) / sizeof(*strings); i++)
 			free(strings[i]);
 	}
@@ -80,17 +80,28 @@ static void set_end(struct row *r, enum gpc_job_status status,
 		r->reason = gpc_strdup(gpc_reason_to_str(reason));
 }
 
-/* People see the reason with its number; programs get the word alone. */
-static void from_view(struct row *r, const struct gpc_view *v, bool for_people)
+/* One phrase for people: why it ended, or what it waits for. A node that is held
+ * after the end is worth a word, for it may cost. */
+static char *detail(const struct gpc_view *v, int held)
+{
+	const struct gpc_job_state *st = &v->state;
+	gpc_autostr *why = NULL;
+
+	if (!gpc_job_status_is_end(st->status))
+		return gpc_strdup(v->note);
+	why = gpc_phrase_reason(st->reason, st->code, st->signal, st->rank,
+		st->num_nodes);
+	if (!held)
+		return gpc_steal(&why);
+	return gpc_format("%s; %d node%s still held", why, held,
+		held == 1 ? "" : "s");
+}
+
+static void from_view(struct row *r, const struct gpc_view *v)
 {
 	const struct gpc_job_state *st = &v->state;
 
 	set_end(r, st->status, st->reason);
-	if (for_people && st->reason != GPC_REASON_NONE) {
-		free(r->reason);
-		r->reason = gpc_phrase_reason(st->reason, st->code, st->signal,
-			st->rank, st->num_nodes);
-	}
 	r->attempt = st->attempt;
 	r->nodes = st->num_nodes;
 	gpc_vec_each(n, &st->nodes) {
@@ -104,8 +115,7 @@ static void from_view(struct row *r, const struct gpc_view *v, bool for_people)
 	r->spent = v->spent;
 	r->rate = v->rate;
 	r->owner = gpc_format("%s@%s", v->job.owner.user, v->job.owner.host);
-	r->note = gpc_job_status_is_end(st->status) ? NULL :
-		gpc_strdup(v->note);
+	r->detail = detail(v, r->nodes_held);
 }
 
 static void from_index(struct row *r, const struct gpc_index_entry *x)
@@ -117,6 +127,7 @@ static void from_index(struct row *r, const struct gpc_index_entry *x)
 	r->ran = -1;
 	r->spent = x->spent;
 	r->owner = gpc_strdup(x->owner_hash);
+	r->detail = gpc_strdup(gpc_reason_to_str(x->reason));
 }
 
 /* A done job's index entry says less than its journal. For a day's jobs the
@@ -146,12 +157,12 @@ static bool fill(struct gpc_cmd *c, struct gpc_session *s,
 		gpc_log(&c->log, GPC_WARN, "%s", err.msg);
 		r->state = gpc_strdup("UNREADABLE");
 		r->error = gpc_strdup(err.msg);
+		r->detail = gpc_strdup(err.msg);
 		r->submitted = x->start_ms;
 		r->ran = -1;
 		return true;
 	}
-	from_view(r, &v, c->out.format == GPC_OUT_TABLE ||
-		c->out.format == GPC_OUT_WIDE);
+	from_view(r, &v);
 	return true;
 }
 
@@ -194,7 +205,7 @@ static int show_csv(struct gpc_cmd *c, const struct gpc_view *v,
 
 	r->job = gpc_strdup(v->job.id);
 	r->name = gpc_strdup(v->job.name);
-	from_view(r, v, false);
+	from_view(r, v);
 	int rc = gpc_out_rows(&c->out, &table, r, 1, err);
 	rows_clear(&rows);
 	return rc;
