@@ -8,9 +8,7 @@
 /* Rows of gpc_spec_cli_options; every word of gpc_spec_options() has one. */
 struct gpc_spec_cli {
 	const char *name, *workdir, *infra, *gpus, *cpus, *memory, *nodes;
-	const char *instance_type, *disk_size, *image, *region, *zone, *cloud;
-	const char *use_spot, *time, *max_cost, *max_hourly_cost, *deadline;
-	const char *launcher, *ports, *strict;
+	const char *spot, *image, *time, *max_cost;
 	struct gpc_strv env, secret;
 	const char *env_file;
 };
