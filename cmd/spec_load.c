@@ -97,7 +97,11 @@ static int read_spec(const char *word, struct gpc_buf *b,
 	if (r == -GPC_ENOTFOUND)
 		gpc_hint(err, "`gpucloud init` writes a spec; a program runs "
 			"by `gpucloud submit -- PROGRAM ...`");
-	return r;
+	if (!r)
+		return 0;
+	/* whatever keeps it from being read, it is the spec that is wrong */
+	err->code = GPC_ECONFIG;
+	return -GPC_ECONFIG;
 }
 
 static void warn_all(struct gpc_cmd *c, const struct gpc_strv *warnings)
@@ -176,6 +180,13 @@ static int read_env_file(const struct gpc_spec_cli *cli, struct gpc_spec *spec,
 			err);
 }
 
+static void warn_seen(struct gpc_cmd *c, const char *arg, int n)
+{
+	gpc_log(&c->log, GPC_WARN, "--secret %.*s: every user of this machine "
+		"can read it on the command line; %.*s=@FILE, or %.*s alone "
+		"(from the environment), is safe", n, arg, n, arg, n, arg);
+}
+
 static int add_secret(struct gpc_cmd *c, struct gpc_spec *spec,
 	const char *arg, const struct gpc_spec_host *host,
 	struct gpc_error *err)
@@ -184,12 +195,7 @@ static int add_secret(struct gpc_cmd *c, struct gpc_spec *spec,
 	int r = gpc_spec_secret(spec, arg, host, &in_argv, err);
 
 	if (!r && in_argv)
-		gpc_log(&c->log, GPC_WARN, "--secret %.*s: every user of this "
-			"machine can see a value on the command line; "
-			"%.*s=@FILE or %.*s alone (from the environment) is "
-			"safe", (int)strcspn(arg, "="), arg,
-			(int)strcspn(arg, "="), arg, (int)strcspn(arg, "="),
-			arg);
+		warn_seen(c, arg, (int)strcspn(arg, "="));
 	return r;
 }
 

@@ -15,8 +15,6 @@
 #include "core/fetch.h"
 #include "core/plan.h"
 #include "core/submit.h"
-#include "core/supervise.h"
-#include "dep/yaml.h"
 
 struct submit {
 	struct gpc_spec_cli spec;
@@ -53,39 +51,43 @@ static bool as_json(const struct gpc_cmd *c)
 }
 
 /* --- dry run --------------------------------------------------------------- */
-static int print_yaml(struct gpc_cmd *c, const struct gpc_json *j,
+static int print_yaml(struct gpc_cmd *c, const struct gpc_spec_file *file,
 	struct gpc_error *err)
 {
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
-	int r = 0;
+	int r = gpc_spec_file_to_yaml(file, &b, err);
 
-	if (!gpc_json_is_array(j)) {
-		r = gpc_yaml_print(j, &b, err);
-	} else {
-		const struct gpc_json *m = gpc_json_first(j);
-		for (; m && !r; m = gpc_json_next(m)) {
-			if (b.len)
-				gpc_buf_adds(&b, "---\n");
-			r = gpc_yaml_print(m, &b, err);
-		}
-	}
 	if (!r)
 		r = gpc_buf_check(&b, err);
 	return r ? r : gpc_out_write(&c->out, b.data, b.len, err);
 }
 
+/* Takes plans. */
 static int print_spec(struct gpc_cmd *c, const struct gpc_spec_file *file,
 	struct gpc_json *plans, struct gpc_error *err)
 {
 	gpc_autoptr(gpc_json) *owned = plans;
-	gpc_autoptr(gpc_json) *spec = gpc_spec_file_to_json(file);
+	struct gpc_json *j;
 
 	if (!as_json(c))
-		return print_yaml(c, spec, err);
-	struct gpc_json *j = gpc_json_object();
-	gpc_json_set(j, "spec", gpc_steal(&spec));
+		return print_yaml(c, file, err);
+	j = gpc_json_object();
+	gpc_json_set(j, "spec", gpc_spec_file_to_json(file));
 	gpc_json_set(j, "plans", gpc_steal(&owned));
 	return gpc_out_json(&c->out, "plan", j, err);
+}
+
+static int scan_failed(const struct submit *o, int r, struct gpc_error *err)
+{
+	if (r == -GPC_ENOTFOUND) {
+		/* it is the spec that names a folder which is not there */
+		err->code = GPC_ECONFIG;
+		return -GPC_ECONFIG;
+	}
+	if (!err->hint[0] && r == -GPC_EIO && !o->skip_unreadable)
+		gpc_hint(err, "--skip-unreadable leaves such files out; "
+			".gpucloudignore names what never goes");
+	return r;
 }
 
 static int plan_one(struct gpc_cmd *c, struct gpc_session *s,
@@ -96,12 +98,8 @@ static int plan_one(struct gpc_cmd *c, struct gpc_session *s,
 	int r = gpc_submit_scan(s, spec, o->with_git, o->skip_unreadable, tree,
 		err);
 
-	if (r) {
-		if (!err->hint[0] && r == -GPC_EIO && !o->skip_unreadable)
-			gpc_hint(err, "--skip-unreadable leaves such files "
-				"out; .gpucloudignore names what never goes");
-		return r;
-	}
+	if (r)
+		return scan_failed(o, r, err);
 	r = gpc_plan_make(s, spec, (struct gpc_money){0}, 0, plan, err);
 	if (r)
 		return r;
