@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "cmd/job_metrics.h"
 #include "cmd/phrase.h"
 #include "core/supervise.h"
 #include "record/checkpoint.h"
@@ -112,6 +113,27 @@ static void add_checkpoints(struct detail *d, struct gpc_session *s,
 	row(d, "Checkpoints:", text);
 }
 
+/* The newest numbers, of one attempt: those of an earlier one would mislead. */
+static void add_metrics(struct detail *d, struct gpc_session *s,
+	const struct gpc_view *v)
+{
+	gpc_auto(gpc_metric_list) struct gpc_metric_list l = {0};
+	gpc_auto(gpc_strv) struct gpc_strv words = {0};
+	int64_t newest = 0;
+
+	if (gpc_metrics_newest(s->store, v->job.id, v->state.attempt,
+		v->state.num_nodes, &l, NULL) || !l.n)
+		return;
+	gpc_vec_each(m, &l) {
+		gpc_strv_addf(&words, "%s=%.6g", m->name, m->value);
+		newest = m->at_ms > newest ? m->at_ms : newest;
+	}
+	gpc_autostr *list = gpc_strv_join(&words, " ");
+	gpc_autostr *age = gpc_phrase_age(newest);
+	gpc_autostr *text = gpc_format("%s (%s)", list, age);
+	row(d, "Metrics:", text);
+}
+
 /* --- tables ---------------------------------------------------------------- */
 struct try_row {
 	int attempt;
@@ -206,6 +228,7 @@ int gpc_job_detail(struct gpc_cmd *c, struct gpc_session *s,
 	add_cost(&d, v);
 	add_origin(&d, s, v);
 	add_checkpoints(&d, s, v);
+	add_metrics(&d, s, v);
 	add_tries(&d, &v->state);
 	add_nodes(&d, &v->state);
 	return d.r;

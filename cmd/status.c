@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "cmd/command.h"
 #include "cmd/job_detail.h"
+#include "cmd/job_metrics.h"
 #include "cmd/phrase.h"
 #include "cmd/session_open.h"
 #include "core/view.h"
@@ -211,6 +212,18 @@ static int show_csv(struct gpc_cmd *c, const struct gpc_view *v,
 	return rc;
 }
 
+static int show_json(struct gpc_cmd *c, struct gpc_session *s,
+	const struct gpc_view *v, struct gpc_error *err)
+{
+	gpc_auto(gpc_metric_list) struct gpc_metric_list metrics = {0};
+	struct gpc_json *j = gpc_view_json(s, v);
+
+	if (gpc_metrics_newest(s->store, v->job.id, v->state.attempt,
+		v->state.num_nodes, &metrics, NULL) == 0)
+		gpc_json_set(j, "metrics", gpc_metrics_json(&metrics));
+	return gpc_out_json(&c->out, "job", j, err);
+}
+
 static int show(struct gpc_cmd *c, struct gpc_session *s,
 	struct gpc_error *err)
 {
@@ -228,7 +241,7 @@ static int show(struct gpc_cmd *c, struct gpc_session *s,
 		return r;
 	switch (c->out.format) {
 	case GPC_OUT_JSON:
-		return gpc_out_json(&c->out, "job", gpc_view_json(s, &v), err);
+		return show_json(c, s, &v, err);
 	case GPC_OUT_NAME:
 		return gpc_out_print(&c->out, err, "%s\n", job);
 	case GPC_OUT_CSV:
