@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -54,6 +55,7 @@ struct gpc_spec_autostop {
 	int64_t hook_timeout_ms;    /* 0 = unset */
 };
 
+struct gpc_spec_codes { int *v; size_t n, cap; }; /* exit codes, a GPC_VEC */
 enum gpc_spec_strategy {
 	GPC_SPEC_STRATEGY_UNSET, GPC_SPEC_STRATEGY_FAILOVER,
 	GPC_SPEC_STRATEGY_EAGER_NEXT_REGION, GPC_SPEC_STRATEGY_NONE,
@@ -64,7 +66,7 @@ struct gpc_spec_job_recovery {
 	bool set;
 	enum gpc_spec_strategy strategy;
 	int max_restarts;           /* -1 = unset */
-	GPC_VEC(int) exit_codes;
+	struct gpc_spec_codes exit_codes;
 };
 
 enum gpc_spec_disk_tier {
@@ -175,7 +177,7 @@ enum gpc_spec_by { GPC_SPEC_BY_SUPERVISOR, GPC_SPEC_BY_CLOUD };
 struct gpc_spec_recovery {
 	enum gpc_spec_by by;
 	int restarts;               /* after the program's own errors; -1 = unset */
-	GPC_VEC(int) on_exit;       /* codes restarted without limit, 0..255 */
+	struct gpc_spec_codes on_exit; /* codes restarted without limit, 0..255 */
 	int64_t wait_capacity_ms;   /* 0 = unset */
 	bool barrier;               /* every rank waits for all before `run` */
 	bool none;                  /* job_recovery: none: no next attempt at all */
@@ -292,6 +294,9 @@ int gpc_spec_resolve(struct gpc_spec *spec, const struct gpc_spec_host *host,
  * warning for each field that is only a hint. */
 int gpc_spec_check_supported(const struct gpc_spec *spec,
 	struct gpc_strv *warnings, struct gpc_error *err) gpc_must_check;
+/* One alternative of it, for those that choose between several. */
+int gpc_resources_check_supported(const struct gpc_resources *r,
+	struct gpc_error *err) gpc_must_check;
 /* The same over a file: several tasks cannot run yet. */
 int gpc_spec_file_check_supported(const struct gpc_spec_file *file,
 	struct gpc_error *err) gpc_must_check;
@@ -312,6 +317,9 @@ struct gpc_json *gpc_spec_to_json(const struct gpc_spec *spec);
 /* A file of one task gives the object, several an array with the header
  * first; for --dry-run. */
 struct gpc_json *gpc_spec_file_to_json(const struct gpc_spec_file *file);
+/* The same as YAML documents. Both parse back to the same file. */
+int gpc_spec_file_to_yaml(const struct gpc_spec_file *file, struct gpc_buf *out,
+	struct gpc_error *err) gpc_must_check;
 void gpc_resources_clear(struct gpc_resources *r);
 GPC_CLEANUP_VALUE(gpc_resources);
 void gpc_spec_clear(struct gpc_spec *spec);     /* wipes secret values */

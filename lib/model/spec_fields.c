@@ -394,7 +394,8 @@ static const struct gpc_spec_field fields[] = {
 	"tasks whose end ends the group", REFUSED, THEIRS, KIND(STRV),
 	AT(gpc_spec_file, primary_tasks)},
 {"header", "termination_delay", "duration or {default, TASK}", NULL,
-	"time for the others after that", REFUSED, THEIRS, KIND(JSON), NO_SLOT},
+	"time for the others after that", REFUSED, THEIRS, OWN(delay),
+	AT(gpc_spec_file, termination_delay)},
 
 /* --- checked and carried ------------------------------------------------------ */
 {"volume", "size", "GB or size", NULL, "size of a new volume", REFUSED,

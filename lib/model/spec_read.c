@@ -19,19 +19,20 @@ static char *place(const struct gpc_spec_reader *r,
 int gpc_spec_fail(struct gpc_spec_reader *r, const struct gpc_yaml_node *node,
 	const char *fmt, ...)
 {
-	gpc_autostr *where = place(r, node), *text = NULL;
+	gpc_autostr *where = place(r, node), *text = NULL, *shown = NULL;
 	va_list ap;
 
 	va_start(ap, fmt);
 	text = gpc_vformat(fmt, ap);
 	va_end(ap);
-	return gpc_fail(r->err, GPC_ECONFIG, "%s: %s", where, text);
+	shown = gpc_str_printable(text, strlen(text));
+	return gpc_fail(r->err, GPC_ECONFIG, "%s: %s", where, shown);
 }
 
 void gpc_spec_warn(struct gpc_spec_reader *r, const struct gpc_yaml_node *node,
 	const char *fmt, ...)
 {
-	gpc_autostr *where = NULL, *text = NULL;
+	gpc_autostr *where = NULL, *text = NULL, *shown = NULL;
 	va_list ap;
 
 	if (!r->warnings)
@@ -40,7 +41,8 @@ void gpc_spec_warn(struct gpc_spec_reader *r, const struct gpc_yaml_node *node,
 	va_start(ap, fmt);
 	text = gpc_vformat(fmt, ap);
 	va_end(ap);
-	gpc_strv_addf(r->warnings, "%s: %s", where, text);
+	shown = gpc_str_printable(text, strlen(text));
+	gpc_strv_addf(r->warnings, "%s: %s", where, shown);
 }
 
 /* "the text 'two'", "a list": what stands there, for messages. */

@@ -102,14 +102,19 @@ extern const struct gpc_spec_kind gpc_kind_gpus;           /* spec_gpus.c */
 extern const struct gpc_spec_kind gpc_kind_cpus;
 extern const struct gpc_spec_kind gpc_kind_memory;
 
-extern const struct gpc_spec_kind gpc_kind_resources;      /* spec_resources.c */
+extern const struct gpc_spec_kind gpc_kind_resources;      /* spec_candidates.c */
 extern const struct gpc_spec_kind gpc_kind_candidates;
-extern const struct gpc_spec_kind gpc_kind_infra;
+
+extern const struct gpc_spec_kind gpc_kind_infra;          /* spec_resources.c */
 extern const struct gpc_spec_kind gpc_kind_place;
 extern const struct gpc_spec_kind gpc_kind_ports;
 extern const struct gpc_spec_kind gpc_kind_labels;
 extern const struct gpc_spec_kind gpc_kind_image;
 extern const struct gpc_spec_kind gpc_kind_local_disk;
+/* cloud, region and zone of a resources map become infra. */
+int gpc_spec_join_places(struct gpc_spec_reader *r,
+	const struct gpc_yaml_node *map, struct gpc_resources *res);
+
 extern const struct gpc_spec_kind gpc_kind_autostop;       /* spec_policy.c */
 extern const struct gpc_spec_kind gpc_kind_job_recovery;
 extern const struct gpc_spec_kind gpc_kind_codes;
@@ -135,6 +140,18 @@ extern const struct gpc_spec_kind gpc_kind_sweep;
 extern const struct gpc_spec_kind gpc_kind_config;
 extern const struct gpc_spec_kind gpc_kind_qps;
 
-/* --- shared between reading and resolving --------------------------------- */
-void gpc_spec_fold_job_recovery(struct gpc_spec *spec);
-bool gpc_resources_has_image(const struct gpc_resources *r);
+extern const struct gpc_spec_kind gpc_kind_delay;          /* spec_group.c */
+
+/* --- shared by the steps after reading ------------------------------------- */
+/* Where the fields of a section of this spec are kept; NULL for sections that
+ * have no storage or more than one place. */
+void *gpc_spec_section_base(struct gpc_spec *spec, const char *section);
+/* "job.yaml:7:3", or "job.yaml" when the place is not known; owned. */
+char *gpc_spec_where(const struct gpc_spec *spec, const char *field);
+/* Checks names of several tasks against their header. */
+int gpc_spec_check_group(struct gpc_spec_reader *r,
+	const struct gpc_spec_file *file);
+/* Overwrites a secret before its memory is freed; NULL is fine. */
+void gpc_spec_wipe(char *s);
+/* "train" of "exp/train.py"; owned. */
+char *gpc_spec_script_name(const char *path);

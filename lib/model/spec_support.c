@@ -1,0 +1,258 @@
+/* What this version can do with a spec that is right. A field that would
+ * change the meaning and is not built yet is refused by name; one that is only
+ * a hint is named in a warning; nothing is dropped in silence. */
+#include <string.h>
+
+#include "base/vec.h"
+#include "model/spec_read.h"
+
+struct checker {
+	const struct gpc_spec *spec;
+	struct gpc_strv *warnings;
+	struct gpc_error *err;
+};
+
+static gpc_printf(3, 4) int refuse(struct checker *c, const char *field,
+	const char *fmt, ...)
+{
+	gpc_autostr *where = gpc_spec_where(c->spec, field), *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = gpc_vformat(fmt, ap);
+	va_end(ap);
+	return gpc_fail(c->err, GPC_EUNSUPPORTED, "%s: %s", where, text);
+}
+
+static gpc_printf(3, 4) void warn(struct checker *c, const char *field,
+	const char *fmt, ...)
+{
+	gpc_autostr *where = gpc_spec_where(c->spec, field), *text = NULL;
+	gpc_autostr *line = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = gpc_vformat(fmt, ap);
+	va_end(ap);
+	line = gpc_format("%s: %s", where, text);
+	if (c->warnings && !gpc_strv_has(c->warnings, line))
+		gpc_strv_add(c->warnings, line);
+}
+
+static bool is_given(const struct gpc_spec_field *f, const void *base)
+{
+	const struct gpc_spec_kind *kind = gpc_spec_kind_of(f);
+	gpc_autoptr(gpc_json) *value = NULL;
+
+	if ((f->flags & GPC_FIELD_NO_SLOT) || !kind || !kind->write)
+		return false;
+	value = kind->write(f, (const char *)base + f->offset);
+	return value != NULL;
+}
+
+/* `launcher: none` is what happens anyway. */
+static bool is_harmless(const struct gpc_spec_field *f, const void *base)
+{
+	const struct gpc_spec *spec = base;
+
+	return gpc_eq(f->section, "task") && gpc_eq(f->name, "launcher") &&
+		gpc_eq(spec->launcher, "none");
+}
+
+static char *field_name(const struct gpc_spec_field *f)
+{
+	if (gpc_eq(f->section, "task"))
+		return gpc_strdup(f->name);
+	return gpc_format("%s.%s", f->section, f->name);
+}
+
+static int check_section(struct checker *c, const char *section,
+	const void *base)
+{
+	const struct gpc_spec_field *fields;
+	size_t n;
+
+	fields = gpc_spec_fields(&n);
+	for (size_t i = 0; i < n; i++) {
+		const struct gpc_spec_field *f = &fields[i];
+		gpc_autostr *name = NULL;
+
+		if (!gpc_eq(f->section, section) ||
+		    (f->state != GPC_SPEC_REFUSED && f->state != GPC_SPEC_HINT) ||
+		    !is_given(f, base) || is_harmless(f, base))
+			continue;
+		name = field_name(f);
+		if (f->state == GPC_SPEC_REFUSED)
+			return refuse(c, name, "%s is not built yet (%s)", name,
+				f->help);
+		warn(c, name, "%s has no effect here (%s)", name, f->help);
+	}
+	return 0;
+}
+
+/* --- where ---------------------------------------------------------------------- */
+
+static int check_infra(struct checker *c, const struct gpc_resources *r)
+{
+	gpc_autostr *provider = gpc_resources_provider(r);
+
+	if (!r->infra || gpc_eq(provider, "local"))
+		return 0;
+	if (provider)
+		refuse(c, "resources.infra", "provider '%s' is not built yet",
+			provider);
+	else
+		refuse(c, "resources.infra", "infra '%s': no provider that is "
+			"built has regions", r->infra);
+	gpc_hint(c->err, "infra: local runs the job on this machine");
+	return -GPC_EUNSUPPORTED;
+}
+
+static int check_one(struct checker *c, const struct gpc_resources *r)
+{
+	int e = check_infra(c, r);
+
+	return e ? e : check_section(c, "resources", r);
+}
+
+int gpc_resources_check_supported(const struct gpc_resources *r,
+	struct gpc_error *err)
+{
+	const struct gpc_spec nowhere = {0};
+	struct checker c = {.spec = &nowhere, .err = err};
+
+	return check_one(&c, r);
+}
+
+static int check_resources(struct checker *c)
+{
+	size_t n = gpc_spec_candidates(c->spec, NULL), usable = 0;
+	struct gpc_error first = {0}, one = {0};
+	gpc_auto(gpc_strv) struct gpc_strv skipped = {0};
+	struct gpc_error *err = c->err;
+
+	for (size_t i = 0; i < n; i++) {
+		c->err = usable + skipped.n ? &one : &first;
+		if (check_one(c, gpc_spec_candidate(c->spec, i)))
+			gpc_strv_addf(&skipped, "alternative %zu is left out: %s",
+				i + 1, c->err->msg);
+		else
+			usable++;
+	}
+	c->err = err;
+	if (!usable) {
+		gpc_fail(err, first.code, "%s", first.msg);
+		if (*first.hint)
+			gpc_hint(err, "%s", first.hint);
+		return -(int)first.code;
+	}
+	for (size_t i = 0; i < skipped.n && c->warnings; i++)
+		gpc_strv_add(c->warnings, skipped.v[i]);
+	return 0;
+}
+
+/* --- file_mounts ----------------------------------------------------------------- */
+
+static int check_source(struct checker *c, const struct gpc_spec_mount *m)
+{
+	size_t n;
+
+	if (!m->source || gpc_spec_source_is_local(m->source))
+		return 0;
+	n = strcspn(m->source, ":");
+	if (gpc_starts_with(m->source, "job://"))
+		return refuse(c, "file_mounts", "file_mounts '%s': job:// needs "
+			"a pipeline, which is not built yet", m->target);
+	return refuse(c, "file_mounts", "file_mounts '%s': sources of kind "
+		"%.*s:// are not built yet", m->target, (int)n, m->source);
+}
+
+static int check_mount(struct checker *c, const struct gpc_spec_mount *m)
+{
+	int e = check_source(c, m);
+
+	if (e || !m->object)
+		return e;
+	if (!m->source)
+		return refuse(c, "file_mounts", "file_mounts '%s': buckets are "
+			"not built yet", m->target);
+	if (m->mode != GPC_SPEC_MODE_COPY) {
+		refuse(c, "file_mounts", "file_mounts '%s': mode %s needs a "
+			"bucket, which is not built yet", m->target,
+			m->mode == GPC_SPEC_MODE_MOUNT_CACHED ? "MOUNT_CACHED"
+				: "MOUNT");
+		gpc_hint(c->err, "mode: COPY copies the files");
+		return -GPC_EUNSUPPORTED;
+	}
+	if (m->sources.n > 1)
+		return refuse(c, "file_mounts", "file_mounts '%s': a list of "
+			"sources is not built yet", m->target);
+	if (m->name || m->store || m->type || m->config)
+		return refuse(c, "file_mounts", "file_mounts '%s': %s belongs to "
+			"a bucket, which is not built yet", m->target,
+			m->name ? "name" : m->store ? "store"
+				: m->type ? "type" : "config");
+	return 0;
+}
+
+/* --- the whole ---------------------------------------------------------------------- */
+
+static int check_rest(struct checker *c)
+{
+	const struct gpc_spec *spec = c->spec;
+	int e = 0;
+
+	if (!spec->run) {
+		refuse(c, "run", "the task has no 'run': there is nothing to do");
+		if (c->err)
+			c->err->code = GPC_ECONFIG;
+		gpc_hint(c->err, "add run: with the command of the job");
+		return -GPC_ECONFIG;
+	}
+	if (spec->workdir_git.url)
+		return refuse(c, "workdir", "workdir.url is not built yet: clone "
+			"it and name the folder");
+	if (spec->recovery.by == GPC_SPEC_BY_CLOUD)
+		return refuse(c, "recovery.by", "recovery.by: cloud is not built "
+			"yet: it needs a provider that starts machines again");
+	gpc_vec_each(m, &spec->file_mounts) {
+		if (!e)
+			e = check_mount(c, m);
+	}
+	gpc_vec_each(a, &spec->artifacts) {
+		if (!e && a->to && !gpc_starts_with(a->to, "file://"))
+			e = refuse(c, "artifacts", "artifacts.to '%s': only "
+				"file:// is built yet", a->to);
+	}
+	return e;
+}
+
+int gpc_spec_check_supported(const struct gpc_spec *spec,
+	struct gpc_strv *warnings, struct gpc_error *err)
+{
+	struct gpc_error own = {0};
+	struct checker c = {
+		.spec = spec, .warnings = warnings, .err = err ? err : &own,
+	};
+	int e = check_rest(&c);
+
+	if (!e)
+		e = check_section(&c, "task", spec);
+	if (!e)
+		e = check_resources(&c);
+	if (!e)
+		e = check_section(&c, "limits", &spec->limits);
+	return e;
+}
+
+int gpc_spec_file_check_supported(const struct gpc_spec_file *file,
+	struct gpc_error *err)
+{
+	if (file->tasks.n == 1)
+		return 0;
+	gpc_fail(err, GPC_EUNSUPPORTED, "%zu tasks in one file: %s are not built "
+		"yet", file->tasks.n, file->execution == GPC_SPEC_PARALLEL
+			? "job groups" : "pipelines");
+	gpc_hint(err, "--dry-run checks and shows them; submit each on its own");
+	return -GPC_EUNSUPPORTED;
+}
