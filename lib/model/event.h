@@ -8,8 +8,8 @@
  *   void       {intent}                    the intent n is given up
  *   created    {intent, nodes:[{rank, id, address?, expires_ms?, offer?, provider,
  *               created_ms?, rate?}]}
- *   rate       {rank, attempt, rate}
- *   ready      {attempt, rank, address?}
+ *   rate       {attempt, rank, id?, rate}
+ *   ready      {attempt, rank, id?, address?}
  *   phase      {attempt, phase, at_ms?, reason?}    setup | running | stopping
  *   lost       {attempt, rank, reason, code?, signal?, at_ms?, progress?}
  *                                          ends the attempt; progress: false

@@ -74,14 +74,28 @@ static bool any_live(const struct gpc_job_state *st)
 	return false;
 }
 
-/* Live nodes, and those of this attempt that went without a word. */
+static bool rank_is_live(const struct gpc_job_state *st, int rank)
+{
+	gpc_vec_each(n, &st->nodes)
+		if (n->attempt == st->attempt && n->rank == rank && is_live(n))
+			return true;
+	return false;
+}
+
+/* A node of this attempt that went without a word, and left its rank empty. */
+static bool is_missed(const struct gpc_job_state *st, const struct gpc_node *n)
+{
+	return n->status == GPC_NODE_RELEASED && n->attempt == st->attempt &&
+		!st->cancel && st->status != GPC_JOB_PROVISIONING &&
+		!rank_is_live(st, n->rank);
+}
+
 static void watch(struct plan *p)
 {
 	for (size_t i = 0; i < p->st->nodes.n; i++) {
 		const struct gpc_node *n = &p->st->nodes.v[i];
 
-		if (is_live(n) || (n->status == GPC_NODE_RELEASED &&
-			n->attempt == p->st->attempt && !p->st->cancel))
+		if (is_live(n) || is_missed(p->st, n))
 			add(p, (struct gpc_action){ .kind = GPC_ACTION_WATCH,
 				.index = i });
 	}

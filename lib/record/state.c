@@ -115,12 +115,12 @@ static const struct gpc_bind created_fields[] = {
 	GPC_BIND_LAST
 };
 static const struct gpc_bind rate_fields[] = {
-	FIELD(attempt, INT, NEED), FIELD(rank, INT, NEED),
+	FIELD(attempt, INT, NEED), FIELD(rank, INT, NEED), FIELD(id, STR),
 	FIELD(rate, MONEY, NEED), GPC_BIND_LAST
 };
 static const struct gpc_bind ready_fields[] = {
-	FIELD(attempt, INT, NEED), FIELD(rank, INT, NEED), FIELD(address, STR),
-	GPC_BIND_LAST
+	FIELD(attempt, INT, NEED), FIELD(rank, INT, NEED), FIELD(id, STR),
+	FIELD(address, STR), GPC_BIND_LAST
 };
 static const struct gpc_bind phase_fields[] = {
 	FIELD(attempt, INT, NEED),
@@ -382,20 +382,26 @@ static int on_created(struct step *s, struct gpc_error *err)
 	return 0;
 }
 
-/* The newest node of a rank. */
-static struct gpc_node *find_rank(struct gpc_job_state *st, int attempt,
-	int rank)
+/* The node that rank and, if it is given, id name: a live one rather than a
+ * late twin that is only there to be released. */
+static struct gpc_node *find_node(struct gpc_job_state *st,
+	const struct payload *p)
 {
-	for (size_t i = st->nodes.n; i-- > 0;)
-		if (st->nodes.v[i].attempt == attempt &&
-			st->nodes.v[i].rank == rank)
-			return &st->nodes.v[i];
-	return NULL;
+	struct gpc_node *found = NULL;
+
+	gpc_vec_each(n, &st->nodes) {
+		if (n->attempt != p->attempt || n->rank != p->rank ||
+			(p->id && !gpc_eq(n->id, p->id)))
+			continue;
+		if (!found || is_live(n))
+			found = n;
+	}
+	return found;
 }
 
 static int on_rate(struct step *s, struct gpc_error *err)
 {
-	struct gpc_node *n = find_rank(s->st, s->p->attempt, s->p->rank);
+	struct gpc_node *n = find_node(s->st, s->p);
 
 	(void)err;
 	/* Of a node that is gone already there is nothing left to count. */
@@ -406,7 +412,7 @@ static int on_rate(struct step *s, struct gpc_error *err)
 
 static int on_ready(struct step *s, struct gpc_error *err)
 {
-	struct gpc_node *n = find_rank(s->st, s->p->attempt, s->p->rank);
+	struct gpc_node *n = find_node(s->st, s->p);
 	int r = check_attempt(s, err);
 
 	if (r < 0)
@@ -468,14 +474,10 @@ static int on_lost(struct step *s, struct gpc_error *err)
 static int on_released(struct step *s, struct gpc_error *err)
 {
 	struct gpc_job_state *st = s->st;
-	struct gpc_node *n = NULL;
+	struct gpc_node *n = find_node(st, s->p);
 	struct gpc_money cost;
 	int r;
 
-	gpc_vec_each(x, &st->nodes)
-		if (x->attempt == s->p->attempt && x->rank == s->p->rank &&
-			gpc_eq(x->id, s->p->id))
-			n = x;
 	/* Of a node that nobody knows, or again: nothing changes. */
 	if (!n || n->status == GPC_NODE_RELEASED)
 		return 0;
