@@ -1,0 +1,791 @@
+/* What every store promises, asked of every registered store, bare and behind
+ * the fault store (which must be transparent when nothing is to fail). A new
+ * store joins by a line in `kinds` that says how a test gets an empty one. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../unit/test.h"
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/rand.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "record/journal.h"
+#include "store/fault.h"
+#include "store/store.h"
+
+#define RACERS 16
+
+static struct gpc_error err;
+
+/* --- kinds ------------------------------------------------------------- */
+
+struct fixture {
+	const char *scheme;
+	bool faulty;            /* behind the fault store */
+	char *folder;
+	char *url;
+	struct gpc_store *inner, *s;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *f = *state;
+	char name[21];
+
+	if (strcmp(f->scheme, "file") == 0) {
+		f->folder = scratch();
+		f->url = gpc_format("file://%s/store", f->folder);
+	} else if (strcmp(f->scheme, "mem") == 0) {
+		f->url = gpc_format("mem://%s", gpc_rand_base32(name, 20));
+	} else {
+		fail_msg("say in set_up how to make a %s store", f->scheme);
+	}
+	assert_ok(gpc_store_open(f->url, GPC_STORE_CREATE, NULL, &f->s, &err));
+	if (f->faulty) {
+		f->inner = f->s;
+		f->s = gpc_store_fault_new(f->inner);
+		assert_non_null(f->s);
+	}
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	gpc_store_free(f->s);
+	gpc_store_free(f->inner);
+	if (f->folder)
+		assert_ok(gpc_rmtree(f->folder, &err));
+	free(f->folder);
+	free(f->url);
+	f->s = f->inner = NULL;
+	f->folder = f->url = NULL;
+	return 0;
+}
+
+static struct gpc_store *store_of(void **state)
+{
+	return ((struct fixture *)*state)->s;
+}
+
+static void put(struct gpc_store *s, const char *key, const char *text)
+{
+	assert_ok(gpc_store_put(s, key, text, strlen(text), 0, &err));
+}
+
+static void has(struct gpc_store *s, const char *key, const char *text)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+
+	assert_ok(gpc_store_get(s, key, 1 << 20, &b, &err));
+	assert_string_equal(gpc_buf_str(&b), text);
+}
+
+static int collect(void *arg, const struct gpc_object *o)
+{
+	gpc_strv_add(arg, o->key);
+	return 0;
+}
+
+/* The keys of a list, joined by spaces. */
+static void lists(struct gpc_store *s, const char *prefix, const char *after,
+	const char *want)
+{
+	gpc_auto(gpc_strv) struct gpc_strv keys = {0};
+	gpc_autostr *have = NULL;
+
+	assert_ok(gpc_store_list(s, prefix, after, collect, &keys, &err));
+	have = gpc_strv_join(&keys, " ");
+	assert_string_equal(have, want);
+}
+
+/* --- objects ----------------------------------------------------------- */
+
+static void objects(void **state)
+{
+	struct gpc_store *s = store_of(state);
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	struct gpc_object o;
+	int64_t now = gpc_wall_ms();
+
+	assert_fails(gpc_store_get(s, "a", 10, &b, &err), GPC_ENOTFOUND);
+	assert_fails(gpc_store_head(s, "a", &o, &err), GPC_ENOTFOUND);
+	put(s, "a", "one");
+	has(s, "a", "one");
+	put(s, "a", "replaced");
+	has(s, "a", "replaced");
+	assert_ok(gpc_store_head(s, "a", &o, &err));
+	assert_int_equal(o.size, 8);
+	assert_true(o.modified_ms == 0 ||
+		(o.modified_ms > now - 60000 && o.modified_ms < now + 60000));
+	assert_true(o.now_ms >= now - 60000);
+	put(s, "deep/er/and/deeper", "");
+	has(s, "deep/er/and/deeper", "");
+	assert_fails(gpc_store_get(s, "deep/er", 10, &b, &err), GPC_ENOTFOUND);
+	assert_fails(gpc_store_head(s, "deep", &o, &err), GPC_ENOTFOUND);
+	assert_fails(gpc_store_get(s, "a/below", 10, &b, &err), GPC_ENOTFOUND);
+	/* More than the caller takes is an error, not a flood. */
+	assert_fails(gpc_store_get(s, "a", 7, &b, &err), GPC_EPROTO);
+}
+
+static void bytes(void **state)
+{
+	struct gpc_store *s = store_of(state);
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	size_t n = 3000001;
+	gpc_autostr *data = gpc_array(n, 1);
+
+	for (size_t i = 0; i < n; i++)
+		data[i] = (char)(i * 7 % 251);
+	assert_ok(gpc_store_put(s, "big", data, n, GPC_PUT_IF_ABSENT, &err));
+	assert_ok(gpc_store_get(s, "big", n, &b, &err));
+	assert_int_equal(b.len, n);
+	assert_memory_equal(b.data, data, n);
+}
+
+static void deletes(void **state)
+{
+	struct gpc_store *s = store_of(state);
+
+	assert_ok(gpc_store_del(s, "none", &err));
+	assert_ok(gpc_store_del(s, "none/at/all", &err));
+	put(s, "x/y/z", "1");
+	assert_ok(gpc_store_del(s, "x/y", &err));       /* no such object */
+	has(s, "x/y/z", "1");
+	assert_ok(gpc_store_del(s, "x/y/z/w", &err));
+	assert_ok(gpc_store_del(s, "x/y/z", &err));
+	assert_ok(gpc_store_del(s, "x/y/z", &err));
+	lists(s, "", NULL, "");
+	put(s, "x/y", "now an object");
+	has(s, "x/y", "now an object");
+}
+
+static void if_absent(void **state)
+{
+	struct gpc_store *s = store_of(state);
+
+	assert_ok(gpc_store_put(s, "k/1", "first", 5, GPC_PUT_IF_ABSENT, &err));
+	assert_fails(gpc_store_put(s, "k/1", "second", 6, GPC_PUT_IF_ABSENT,
+		&err), GPC_ECONFLICT);
+	has(s, "k/1", "first");
+	assert_ok(gpc_store_del(s, "k/1", &err));
+	assert_ok(gpc_store_put(s, "k/1", "third", 5, GPC_PUT_IF_ABSENT, &err));
+	has(s, "k/1", "third");
+	assert_ok(gpc_store_put(s, "k/1", "hint", 4, GPC_PUT_HINT, &err));
+	has(s, "k/1", "hint");
+}
+
+static int add_to(void *arg, const void *data, size_t n, struct gpc_error *e)
+{
+	gpc_buf_add(arg, data, n);
+	return gpc_buf_check(arg, e);
+}
+
+static void ranges(void **state)
+{
+	static const struct { int64_t offset, length; const char *want; } t[] = {
+		{0, -1, "0123456789"}, {0, 3, "012"}, {3, 4, "3456"},
+		{8, 10, "89"}, {9, 1, "9"}, {10, 5, ""}, {11, -1, ""},
+		{0, 0, ""}, {4, -1, "456789"}, {INT64_MAX, INT64_MAX, ""},
+		{2, INT64_MAX, "23456789"},
+	};
+	struct gpc_store *s = store_of(state);
+
+	put(s, "r", "0123456789");
+	for (size_t i = 0; i < COUNT(t); i++) {
+		gpc_auto(gpc_buf) struct gpc_buf b = {0};
+		struct gpc_object o;
+
+		assert_ok(gpc_store_get_range(s, "r", t[i].offset, t[i].length,
+			add_to, &b, &o, &err));
+		assert_string_equal(gpc_buf_str(&b), t[i].want);
+		assert_int_equal(o.size, 10);
+	}
+}
+
+static int refuse(void *arg, const void *data, size_t n, struct gpc_error *e)
+{
+	(void)data;
+	(void)n;
+	++*(int *)arg;
+	return gpc_fail(e, GPC_ECANCELED, "enough");
+}
+
+static void sink_stops(void **state)
+{
+	struct gpc_store *s = store_of(state);
+	int calls = 0;
+
+	put(s, "r", "0123456789");
+	assert_fails(gpc_store_get_range(s, "r", 0, -1, refuse, &calls, NULL,
+		&err), GPC_ECANCELED);
+	assert_int_equal(calls, 1);
+}
+
+static void from_fd(void **state)
+{
+	struct gpc_store *s = store_of(state);
+	gpc_autostr *folder = scratch();
+	gpc_autostr *path = gpc_path_join(folder, "data");
+	struct gpc_body body = { .fd = -1 };
+	gpc_autofd fd = -1;
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+
+	for (int i = 0; i < 100000; i++)
+		gpc_buf_addf(&b, "%09d\n", i);
+	assert_ok(gpc_write_file(path, b.data, b.len, 0600, &err));
+	assert_ok(gpc_open(path, O_RDONLY, 0, &fd, &err));
+	body.fd = fd;
+	body.offset = 10;
+	body.size = 30;
+	for (int i = 0; i < 2; i++) {           /* a repeat sends the same */
+		assert_ok(gpc_store_put_body(s, "part", &body, 0, &err));
+		has(s, "part", "000000001\n000000002\n000000003\n");
+	}
+	body.offset = 0;
+	body.size = b.len;
+	assert_ok(gpc_store_put_body(s, "all", &body, 0, &err));
+	has(s, "all", b.data);
+	/* A file that is shorter than was said makes no object. */
+	body.size = b.len + 1;
+	assert_fails(gpc_store_put_body(s, "short", &body, 0, &err),
+		GPC_EPROTO);
+	assert_fails(gpc_store_head(s, "short", NULL, &err), GPC_ENOTFOUND);
+	assert_ok(gpc_rmtree(folder, &err));
+}
+
+/* --- keys -------------------------------------------------------------- */
+
+static void hostile_keys(void **state)
+{
+	static const char *const bad[] = { "", "/", "/a", "a/", "a//b", ".",
+		"..", "a/..", "../a", "a/../b", "a/./b", "a\nb", "a\x7f", "\xc3\xa9",
+		"a\tb", ".tmp-x", "a/.tmp-x/b" };
+	static const char *const good[] = { "a", ".a", "a..b", "...", "a b",
+		"a\\b", "~", "a~b~c", "*", "a?b", "$(x)", "'", "\"", "-rf",
+		"a/.b/c", ".tmp", "CON", "a:b", "%2e%2e" };
+	struct gpc_store *s = store_of(state);
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	gpc_auto(gpc_buf) struct gpc_buf key = {0};
+
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		assert_fails(gpc_store_put(s, bad[i], "x", 1, 0, &err),
+			GPC_EPROTO);
+		assert_fails(gpc_store_get(s, bad[i], 10, &b, &err),
+			GPC_EPROTO);
+		assert_fails(gpc_store_del(s, bad[i], &err), GPC_EPROTO);
+		assert_fails(gpc_store_head(s, bad[i], NULL, &err), GPC_EPROTO);
+	}
+	for (size_t i = 0; i < COUNT(good); i++) {
+		gpc_auto(gpc_buf) struct gpc_buf k = {0};
+
+		gpc_buf_addf(&k, "%zu/%s", i, good[i]);
+		put(s, gpc_buf_str(&k), good[i]);
+		has(s, gpc_buf_str(&k), good[i]);
+	}
+	for (int i = 0; i < 128; i++)
+		gpc_buf_adds(&key, i ? "/abc" : "abcd");
+	put(s, gpc_buf_str(&key), "long");
+	has(s, gpc_buf_str(&key), "long");
+	lists(s, "abcd", NULL, gpc_buf_str(&key));
+	gpc_buf_addc(&key, 'x');
+	assert_fails(gpc_store_put(s, gpc_buf_str(&key), "x", 1, 0, &err),
+		GPC_EPROTO);
+	assert_fails(gpc_store_list(s, "../", NULL, collect, NULL, &err),
+		GPC_EPROTO);
+	assert_false(gpc_store_key_ok(NULL));
+}
+
+static void order(void **state)
+{
+	struct gpc_store *s = store_of(state);
+	static const char *const keys[] = { "b", "a/2", "a/10", "a.x", "a0",
+		"a/b/c", "a/b.c", "a-", "a/b0", "c/d/e/f", "A", "a b" };
+
+	for (size_t i = 0; i < COUNT(keys); i++)
+		put(s, keys[i], "x");
+	lists(s, "", NULL, "A a b a- a.x a/10 a/2 a/b.c a/b/c a/b0 a0 b "
+		"c/d/e/f");
+	lists(s, "a/", NULL, "a/10 a/2 a/b.c a/b/c a/b0");
+	lists(s, "a/b", NULL, "a/b.c a/b/c a/b0");
+	lists(s, "a/b/", NULL, "a/b/c");
+	lists(s, "c", NULL, "c/d/e/f");
+	lists(s, "c/d/e/f", NULL, "c/d/e/f");
+	lists(s, "c/d/e/f/", NULL, "");
+	lists(s, "none/", NULL, "");
+	lists(s, "b/", NULL, "");
+	lists(s, "", "a/2", "a/b.c a/b/c a/b0 a0 b c/d/e/f");
+	lists(s, "", "a/b/c", "a/b0 a0 b c/d/e/f");
+	lists(s, "", "a/b/a", "a/b/c a/b0 a0 b c/d/e/f");
+	lists(s, "a/", "a/b", "a/b.c a/b/c a/b0");
+	lists(s, "a/", "a", "a/10 a/2 a/b.c a/b/c a/b0");
+	lists(s, "a/", "zzz", "");
+	lists(s, "", "c/d/e/f", "");
+	lists(s, "", "c/d", "c/d/e/f");
+}
+
+struct page { struct gpc_strv keys; size_t max; };
+
+static int until_full(void *arg, const struct gpc_object *o)
+{
+	struct page *p = arg;
+
+	if (p->keys.n == p->max)
+		return 1;
+	gpc_strv_add(&p->keys, o->key);
+	assert_int_equal(o->size, strlen(o->key));
+	return 0;
+}
+
+static void paging(void **state)
+{
+	struct gpc_store *s = store_of(state);
+	gpc_auto(gpc_strv) struct gpc_strv all = {0};
+	char last[520] = "";
+
+	for (int i = 0; i < 257; i++) {
+		gpc_autostr *key = gpc_format("p/%d/%d", i % 7, i);
+
+		put(s, key, key);
+		gpc_strv_add(&all, key);
+	}
+	gpc_strv_sort(&all);
+	for (size_t at = 0; at < all.n;) {
+		struct page p = { .max = 10 };
+
+		assert_ok(gpc_store_list(s, "p/", *last ? last : NULL,
+			until_full, &p, &err));
+		assert_true(p.keys.n > 0);
+		for (size_t i = 0; i < p.keys.n; i++, at++)
+			assert_string_equal(p.keys.v[i], all.v[at]);
+		snprintf(last, sizeof(last), "%s", p.keys.v[p.keys.n - 1]);
+		gpc_strv_clear(&p.keys);
+	}
+	lists(s, "p/", last, "");
+}
+
+struct weed { struct gpc_store *s; int n; };
+
+static int delete_it(void *arg, const struct gpc_object *o)
+{
+	struct weed *w = arg;
+
+	assert_ok(gpc_store_del(w->s, o->key, &err));
+	w->n++;
+	return 0;
+}
+
+static void change_while_listing(void **state)
+{
+	struct gpc_store *s = store_of(state);
+	struct weed w = { s, 0 };
+
+	for (int i = 0; i < 30; i++) {
+		gpc_autostr *key = gpc_format("w/%d/%d", i % 3, i);
+
+		put(s, key, "x");
+	}
+	assert_ok(gpc_store_list(s, "w/", NULL, delete_it, &w, &err));
+	assert_int_equal(w.n, 30);
+	lists(s, "", NULL, "");
+}
+
+/* --- append ------------------------------------------------------------ */
+
+static void appends(void **state)
+{
+	struct gpc_store *s = store_of(state);
+
+	if (!(s->caps & GPC_STORE_APPEND)) {
+		assert_fails(gpc_store_append(s, "l/1", 0, "a", 1, true, &err),
+			GPC_EUNSUPPORTED);
+		return;
+	}
+	assert_ok(gpc_store_append(s, "l/1", 0, "one\n", 4, false, &err));
+	assert_ok(gpc_store_append(s, "l/1", 4, "two\n", 4, true, &err));
+	has(s, "l/1", "one\ntwo\n");
+	assert_fails(gpc_store_append(s, "l/1", 4, "x", 1, false, &err),
+		GPC_ECONFLICT);
+	assert_fails(gpc_store_append(s, "l/1", 9, "x", 1, false, &err),
+		GPC_ECONFLICT);
+	assert_fails(gpc_store_append(s, "l/1", 0, "x", 1, false, &err),
+		GPC_ECONFLICT);
+	assert_fails(gpc_store_append(s, "l/2", 1, "x", 1, false, &err),
+		GPC_ENOTFOUND);
+	assert_ok(gpc_store_append(s, "l/1", 8, NULL, 0, true, &err));
+	has(s, "l/1", "one\ntwo\n");
+	lists(s, "l/", NULL, "l/1");
+}
+
+/* --- races ------------------------------------------------------------- */
+
+struct racer {
+	struct gpc_store *s;
+	const char *key;
+	pthread_barrier_t *gate;
+	char body[21];
+	int r;
+	pthread_t thread;
+};
+
+static void *race(void *arg)
+{
+	struct racer *a = arg;
+
+	pthread_barrier_wait(a->gate);
+	a->r = gpc_store_put(a->s, a->key, a->body, 20, GPC_PUT_IF_ABSENT,
+		NULL);
+	return NULL;
+}
+
+static void thread_races(void **state)
+{
+	struct gpc_store *s = store_of(state);
+	pthread_barrier_t gate;
+
+	pthread_barrier_init(&gate, NULL, RACERS);
+	for (int round = 0; round < 25; round++) {
+		struct racer v[RACERS];
+		gpc_autostr *key = gpc_format("race/%d/k", round);
+		int winner = -1;
+
+		for (int i = 0; i < RACERS; i++) {
+			v[i] = (struct racer){ .s = s, .key = key,
+				.gate = &gate };
+			gpc_rand_base32(v[i].body, 20);
+			assert_int_equal(pthread_create(&v[i].thread, NULL,
+				race, &v[i]), 0);
+		}
+		for (int i = 0; i < RACERS; i++)
+			pthread_join(v[i].thread, NULL);
+		for (int i = 0; i < RACERS; i++) {
+			if (v[i].r == 0) {
+				assert_int_equal(winner, -1);
+				winner = i;
+			} else {
+				assert_int_equal(v[i].r, -GPC_ECONFLICT);
+			}
+		}
+		assert_true(winner >= 0);
+		has(s, key, v[winner].body);
+	}
+	pthread_barrier_destroy(&gate);
+}
+
+/* Sixteen processes, each with its own opening of the store, race for the same
+ * keys; each tells how many it won by its exit status. */
+static void process_races(void **state)
+{
+	struct fixture *f = *state;
+	enum { ROUNDS = 12 };
+	pid_t pids[RACERS];
+	int won = 0;
+	int64_t start = gpc_boot_ms() + 100;
+
+	if (strcmp(f->scheme, "mem") == 0)
+		return;                 /* one process only */
+	for (int i = 0; i < RACERS; i++) {
+		pids[i] = fork();
+		assert_true(pids[i] >= 0);
+		if (pids[i] == 0) {
+			struct gpc_store *s = NULL;
+			int n = 0;
+
+			if (gpc_store_open(f->url, 0, NULL, &s, NULL) < 0)
+				_exit(100);
+			gpc_sleep_ms(start - gpc_boot_ms());
+			for (int k = 0; k < ROUNDS; k++) {
+				char key[32];
+
+				snprintf(key, sizeof(key), "proc/%d", k);
+				n += gpc_store_put(s, key, &i, sizeof(i),
+					GPC_PUT_IF_ABSENT, NULL) == 0;
+			}
+			_exit(n);
+		}
+	}
+	for (int i = 0; i < RACERS; i++) {
+		int status;
+
+		assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+		assert_true(WIFEXITED(status) && WEXITSTATUS(status) <= ROUNDS);
+		won += WEXITSTATUS(status);
+	}
+	assert_int_equal(won, ROUNDS);
+}
+
+struct flip { struct gpc_store *s; atomic_bool stop; };
+
+static void *flip(void *arg)
+{
+	struct flip *f = arg;
+	gpc_autostr *data = gpc_array(200001, 1);
+
+	for (int i = 0; i < 60; i++) {
+		memset(data, 'a' + i % 26, 200000);
+		if (gpc_store_put(f->s, "flip/x", data,
+			(size_t)(100000 + i * 1000), GPC_PUT_HINT, NULL) < 0)
+			break;
+	}
+	f->stop = true;
+	return NULL;
+}
+
+/* A reader sees the old bytes or the new ones. */
+static void whole_replaces(void **state)
+{
+	struct gpc_store *s = store_of(state);
+	struct flip f = { .s = s };
+	pthread_t thread;
+
+	put(s, "flip/x", "aaaa");
+	assert_int_equal(pthread_create(&thread, NULL, flip, &f), 0);
+	while (!f.stop) {
+		gpc_auto(gpc_buf) struct gpc_buf b = {0};
+
+		assert_ok(gpc_store_get(s, "flip/x", 1 << 20, &b, &err));
+		for (size_t i = 1; i < b.len; i++)
+			assert_int_equal(b.data[i], b.data[0]);
+	}
+	pthread_join(thread, NULL);
+}
+
+/* Puts and deletes in one folder, which comes and goes meanwhile. */
+static void *churn(void *arg)
+{
+	struct gpc_store *s = arg;
+	char key[40] = "churn/deep/";
+
+	gpc_rand_base32(key + 11, 10);
+	for (int i = 0; i < 40; i++)
+		if (gpc_store_put(s, key, "x", 1, i % 2 ? GPC_PUT_IF_ABSENT :
+			GPC_PUT_HINT, NULL) < 0 || gpc_store_del(s, key, NULL) <
+			0)
+			return s;
+	return NULL;
+}
+
+static void folders_come_and_go(void **state)
+{
+	struct gpc_store *s = store_of(state);
+	pthread_t threads[8];
+
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, churn, s),
+			0);
+	for (int i = 0; i < 8; i++) {
+		void *failed;
+
+		pthread_join(threads[i], &failed);
+		assert_null(failed);
+	}
+	lists(s, "", NULL, "");
+}
+
+/* --- store.json -------------------------------------------------------- */
+
+static void identity(void **state)
+{
+	struct fixture *f = *state;
+	struct gpc_store *s = f->s;
+	gpc_autoptr(gpc_store) *again = NULL;
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	char id[40];
+
+	assert_fails(gpc_store_identify(s, 0, &err), GPC_ENOTFOUND);
+	lists(s, "", NULL, "");
+	assert_ok(gpc_store_identify(s, GPC_STORE_CREATE, &err));
+	lists(s, "", NULL, "store.json");
+	assert_int_equal(strlen(s->id), 20);
+	assert_true(s->caps & GPC_STORE_IF_ABSENT);
+	memcpy(id, s->id, sizeof(id));
+	assert_ok(gpc_store_open(f->url, 0, NULL, &again, &err));
+	assert_string_equal(again->id, "");
+	assert_ok(gpc_store_identify(again, GPC_STORE_CREATE, &err));
+	assert_string_equal(again->id, id);
+
+	assert_ok(gpc_store_get(s, "store.json", 4096, &b, &err));
+	assert_has(gpc_buf_str(&b), "\"journal_capable\": true");
+	put(s, "store.json", "{\"v\":2,\"news\":true}");
+	assert_fails(gpc_store_identify(again, 0, &err), GPC_EUNSUPPORTED);
+	assert_true(err.hint[0] != '\0');
+	put(s, "store.json", "{\"v\":1,\"id\":7}");
+	assert_fails(gpc_store_identify(again, 0, &err), GPC_EPROTO);
+	put(s, "store.json", "");
+	assert_fails(gpc_store_identify(again, GPC_STORE_CREATE, &err),
+		GPC_EPROTO);
+	put(s, "store.json",
+		"{\"v\":1,\"id\":\"x\",\"journal_capable\":false}");
+	assert_ok(gpc_store_identify(again, 0, &err));
+	assert_false(again->caps & GPC_STORE_IF_ABSENT);
+}
+
+/* --- journals ---------------------------------------------------------- */
+
+struct writer {
+	struct gpc_store *s;
+	int id, wins, conflicts;
+	pthread_t thread;
+};
+enum { EACH = 8 };
+
+/* Asks for its saves, deciding again whenever somebody else was first. */
+static void *write_journal(void *arg)
+{
+	struct writer *w = arg;
+	gpc_auto(gpc_journal) struct gpc_journal j = {0};
+	gpc_autostr *by = gpc_format("writer %d", w->id);
+
+	gpc_journal_init(&j, w->s, "race-abc234", by);
+	while (w->wins < EACH) {
+		struct gpc_json *data = gpc_json_object();
+		int r;
+
+		gpc_json_set_int(data, "label", w->wins);
+		if (j.state.n == 0 &&
+			gpc_journal_refresh(&j, NULL, NULL) < 0) {
+			gpc_json_free(data);
+			return w;
+		}
+		r = gpc_journal_append(&j, GPC_EVENT_SAVE, data, NULL);
+		if (r == -GPC_ECONFLICT)
+			w->conflicts++;
+		else if (r == 0)
+			w->wins++;
+		else
+			return w;
+	}
+	return NULL;
+}
+
+struct tally { int64_t n; int by[RACERS]; bool seen[RACERS][EACH]; };
+
+static int count_event(void *arg, const struct gpc_event *e)
+{
+	struct tally *t = arg;
+	int id, label;
+
+	assert_int_equal(e->n, ++t->n);
+	if (e->type != GPC_EVENT_SAVE)
+		return 0;
+	id = e->by[7] - '0';
+	if (e->by[8])
+		id = id * 10 + e->by[8] - '0';
+	label = (int)gpc_json_get_int(e->data, "label", -1);
+	assert_true(id >= 0 && id < RACERS && label >= 0 && label < EACH);
+	assert_false(t->seen[id][label]);       /* none doubled */
+	t->seen[id][label] = true;
+	t->by[id]++;
+	return 0;
+}
+
+static void journal_races(void **state)
+{
+	struct gpc_store *s = store_of(state);
+	gpc_auto(gpc_journal) struct gpc_journal j = {0};
+	struct writer w[RACERS] = {0};
+	struct gpc_json *data = gpc_json_object();
+	struct tally t = {0};
+
+	gpc_journal_init(&j, s, "race-abc234", "test");
+	gpc_json_set_int(data, "num_nodes", 1);
+	assert_ok(gpc_journal_append(&j, GPC_EVENT_SUBMITTED, data, &err));
+	for (int i = 0; i < RACERS; i++) {
+		w[i].s = s;
+		w[i].id = i;
+		assert_int_equal(pthread_create(&w[i].thread, NULL,
+			write_journal, &w[i]), 0);
+	}
+	for (int i = 0; i < RACERS; i++) {
+		void *failed;
+
+		pthread_join(w[i].thread, &failed);
+		assert_null(failed);
+	}
+	assert_ok(gpc_journal_read(s, "race-abc234", 0, count_event, &t, &err));
+	assert_int_equal(t.n, 1 + RACERS * EACH);
+	for (int i = 0; i < RACERS; i++)
+		assert_int_equal(t.by[i], EACH);        /* none lost */
+	assert_ok(gpc_journal_verify(s, "race-abc234", &err));
+	assert_ok(gpc_journal_refresh(&j, NULL, &err));
+	assert_int_equal(j.state.n, 1 + RACERS * EACH);
+}
+
+/* --- waiting ----------------------------------------------------------- */
+
+static void *put_later(void *arg)
+{
+	gpc_sleep_ms(100);
+	if (gpc_store_put(arg, "watched/deep/er/x", "1", 1, 0, NULL) < 0)
+		return arg;
+	return NULL;
+}
+
+static void waiting(void **state)
+{
+	struct gpc_store *s = store_of(state);
+	pthread_t thread;
+	int64_t start;
+	void *failed;
+
+	put(s, "watched/first", "1");
+	gpc_store_wait(s, "watched/", 10);      /* at once, the first time */
+	start = gpc_boot_ms();
+	assert_int_equal(pthread_create(&thread, NULL, put_later, s), 0);
+	while (gpc_boot_ms() - start < 5000) {
+		gpc_store_wait(s, "watched/", 5000);
+		if (gpc_store_head(s, "watched/deep/er/x", NULL, NULL) == 0)
+			break;
+	}
+	/* A hint, so generous: much sooner than the time-out. */
+	assert_true(gpc_boot_ms() - start < 2000);
+	pthread_join(thread, &failed);
+	assert_null(failed);
+	start = gpc_boot_ms();
+	gpc_store_wait(s, "nothing/here/", 50);
+	gpc_store_wait(s, "nothing/here/", 50);
+	assert_true(gpc_boot_ms() - start < 2000);
+}
+
+/* --- main -------------------------------------------------------------- */
+
+static const struct { const char *name; void (*run)(void **state); } suite[] = {
+	{"objects", objects}, {"bytes", bytes}, {"deletes", deletes},
+	{"if_absent", if_absent}, {"ranges", ranges},
+	{"sink_stops", sink_stops}, {"from_fd", from_fd},
+	{"hostile_keys", hostile_keys}, {"order", order}, {"paging", paging},
+	{"change_while_listing", change_while_listing}, {"appends", appends},
+	{"thread_races", thread_races}, {"process_races", process_races},
+	{"whole_replaces", whole_replaces},
+	{"folders_come_and_go", folders_come_and_go}, {"identity", identity},
+	{"journal_races", journal_races}, {"waiting", waiting},
+};
+
+int main(void)
+{
+	size_t n_schemes;
+	const char *const *schemes = gpc_store_schemes(&n_schemes);
+	int failed = 0;
+
+	for (size_t i = 0; i < 2 * n_schemes; i++) {
+		struct fixture f = { .scheme = schemes[i / 2],
+			.faulty = i % 2 };
+		gpc_autostr *group = gpc_format("%s%s",
+			f.faulty ? "fault over " : "", f.scheme);
+		struct CMUnitTest tests[COUNT(suite)];
+
+		for (size_t k = 0; k < COUNT(suite); k++)
+			tests[k] = (struct CMUnitTest){ suite[k].name,
+				suite[k].run, set_up, tear_down, &f };
+		failed += _cmocka_run_group_tests(group, tests, COUNT(tests),
+			NULL, NULL);
+	}
+	return failed;
+}
