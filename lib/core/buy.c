@@ -117,8 +117,9 @@ static int wait_for_capacity(struct gpc_supervision *sv, bool *progressed,
 
 	if (!sv->wait_since_ms)
 		sv->wait_since_ms = now;
+	gpc_pairs_clear(&sv->refused);  /* the next round asks for all again */
 	if (limit > 0 && now - sv->wait_since_ms >= limit)
-		return gpc_supervision_end(sv, why->code == GPC_EQUOTA ?
+		return gpc_supervision_end(sv, sv->refused_code == GPC_EQUOTA ?
 			GPC_REASON_QUOTA : GPC_REASON_NO_CAPACITY, 0, 0, 0,
 			progressed, err);
 	sv->retry_ms = now + CAPACITY_RETRY_MS;
@@ -145,7 +146,6 @@ static int cannot_buy(struct gpc_supervision *sv, bool *progressed,
 		return gpc_supervision_end(sv, GPC_REASON_AUTH, 0, 0, 0,
 			progressed, err);
 	case GPC_ECAPACITY:
-	case GPC_EQUOTA:
 		return wait_for_capacity(sv, progressed, why, err);
 	default:
 		sv->retry_ms = gpc_boot_ms() + UNCLEAR_RETRY_MS;
@@ -166,8 +166,9 @@ int gpc_supervision_intend(struct gpc_supervision *sv, bool *progressed,
 
 	if (count <= 0 || gpc_boot_ms() < sv->retry_ms)
 		return 0;
-	if (gpc_plan_make(sv->session, &sv->spec,
-		gpc_cost_spent(st, gpc_wall_ms()), st->ran_ms, &plan, &why) < 0)
+	if (gpc_plan_make_without(sv->session, &sv->spec,
+		gpc_cost_spent(st, gpc_wall_ms()), st->ran_ms, &sv->refused,
+		&plan, &why) < 0)
 		return cannot_buy(sv, progressed, &why, err);
 	fill_launch(sv, &plan, count, &launch);
 	data = gpc_json_object();
@@ -202,6 +203,19 @@ static int next_free_rank(const struct gpc_job_state *st, int from)
 	return st->num_nodes;
 }
 
+static struct gpc_json *money_json(struct gpc_money m)
+{
+	struct gpc_json *j = gpc_json_object();
+	char text[GPC_MONEY_SIZE];
+
+	gpc_json_set_str(j, "amount", gpc_money_decimal(m, text));
+	gpc_json_set_str(j, "currency", m.currency);
+	return j;
+}
+
+/* The price that it was bought at is the rate from the first moment, so that
+ * no crash leaves a node that seems to cost nothing; a provider that reads
+ * another rate back has the event `rate` for it. */
 static struct gpc_json *created_payload(const struct gpc_job_state *st,
 	const struct gpc_intent *intent, const struct gpc_launch *l,
 	const struct gpc_instances *made)
@@ -222,6 +236,8 @@ static struct gpc_json *created_payload(const struct gpc_job_state *st,
 			x->expires_ms ? x->expires_ms : l->expires_ms);
 		gpc_json_set_str(n, "provider", l->provider);
 		gpc_json_set_str(n, "offer", l->offer.instance_type);
+		if (l->offer.price.micros > 0)
+			gpc_json_set(n, "rate", money_json(l->offer.price));
 		gpc_json_add(nodes, n);
 	}
 	gpc_json_set_int(data, "intent", intent->n);
@@ -229,51 +245,46 @@ static struct gpc_json *created_payload(const struct gpc_job_state *st,
 	return data;
 }
 
-/* The rate in force is its own event, read back after the create. */
-static int record_rates(struct gpc_supervision *sv, struct gpc_money rate,
-	bool *progressed, struct gpc_error *err)
+/* This offer cannot be had: the next one is tried at once. */
+static void refuse(struct gpc_supervision *sv, const struct gpc_launch *l,
+	const struct gpc_error *why)
 {
-	const struct gpc_job_state *st = &sv->journal.state;
+	gpc_autostr *key = gpc_plan_offer_key(&l->offer);
 
-	if (rate.micros == 0)
-		return 0;
-	for (size_t i = 0; i < st->nodes.n; i++) {
-		const struct gpc_node *n = &st->nodes.v[i];
-		struct gpc_json *data, *money;
-		char text[GPC_MONEY_SIZE];
-		int r;
-
-		if (n->attempt != st->attempt || n->rate.micros != 0 ||
-			n->status == GPC_NODE_RELEASED)
-			continue;
-		data = gpc_json_object();
-		money = gpc_json_object();
-		gpc_json_set_str(money, "amount", gpc_money_decimal(rate, text));
-		gpc_json_set_str(money, "currency", rate.currency);
-		gpc_json_set_int(data, "rank", n->rank);
-		gpc_json_set_int(data, "attempt", n->attempt);
-		gpc_json_set(data, "rate", money);
-		r = gpc_supervision_append(sv, GPC_EVENT_RATE, data, progressed,
-			err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	if (!sv->wait_since_ms)
+		sv->wait_since_ms = gpc_boot_ms();
+	gpc_pairs_set(&sv->refused, key, why->msg);
+	sv->refused_code = why->code;
+	gpc_log(sv->session->log, GPC_INFO, "%s: %s cannot be had: %s",
+		sv->job.id, key, why->msg);
 }
 
-/* A refused create gives its intent up, so that the next one is planned anew. */
+/* After an unclear answer the same launch is sent again. A refusal gives the
+ * intent up, so that what is bought next is planned anew. */
 static int create_failed(struct gpc_supervision *sv, size_t intent,
-	bool *progressed, const struct gpc_error *why, struct gpc_error *err)
+	const struct gpc_launch *l, bool *progressed,
+	const struct gpc_error *why, struct gpc_error *err)
 {
 	int r;
 
-	if (gpc_code_retryable(why->code) || why->code == GPC_EIO) {
-		sv->retry_ms = gpc_boot_ms() + UNCLEAR_RETRY_MS;
+	switch (why->code) {
+	case GPC_ERATE:
+	case GPC_ETIMEOUT:
+	case GPC_ENET:
+	case GPC_EIO:
+		sv->retry_ms = gpc_boot_ms() +
+			(why->retry_after_ms > UNCLEAR_RETRY_MS ?
+			why->retry_after_ms : UNCLEAR_RETRY_MS);
 		gpc_supervision_note(sv, "tries again: %s", why->msg);
 		return 0;
+	case GPC_EAUTH:
+	case GPC_ECONFIG:
+		r = gpc_supervision_void(sv, intent, progressed, err);
+		return r < 0 ? r : cannot_buy(sv, progressed, why, err);
+	default:
+		refuse(sv, l, why);
+		return gpc_supervision_void(sv, intent, progressed, err);
 	}
-	r = gpc_supervision_void(sv, intent, progressed, err);
-	return r < 0 ? r : cannot_buy(sv, progressed, why, err);
 }
 
 int gpc_supervision_create(struct gpc_supervision *sv, size_t intent,
@@ -283,6 +294,7 @@ int gpc_supervision_create(struct gpc_supervision *sv, size_t intent,
 	const struct gpc_intent *x = &st->intents.v[intent];
 	gpc_auto(gpc_launch) struct gpc_launch launch = {0};
 	gpc_auto(gpc_instances) struct gpc_instances made = {0};
+	struct gpc_source *source = NULL;
 	struct gpc_error why = {0};
 	bool current = false;
 	int r;
@@ -291,7 +303,7 @@ int gpc_supervision_create(struct gpc_supervision *sv, size_t intent,
 		return 0;
 	r = gpc_launch_read(x->request, &launch, err);
 	if (r == 0)
-		r = gpc_supervision_provider(sv, err);
+		r = gpc_supervision_source(sv, launch.provider, &source, err);
 	if (r == 0)
 		r = gpc_journal_is_current(&sv->journal, &current, err);
 	if (r < 0)
@@ -300,12 +312,13 @@ int gpc_supervision_create(struct gpc_supervision *sv, size_t intent,
 		*progressed = true;
 		return gpc_journal_refresh(&sv->journal, NULL, err);
 	}
-	if (sv->provider->ops->create(sv->provider, &launch, &made, &why) < 0)
-		return create_failed(sv, intent, progressed, &why, err);
-	sv->listed_ms = 0;
+	if (source->provider->ops->create(source->provider, &launch, &made,
+		&why) < 0)
+		return create_failed(sv, intent, &launch, progressed, &why, err);
+	source->listed = false;
 	sv->wait_since_ms = 0;
+	gpc_pairs_clear(&sv->refused);
 	gpc_supervision_note(sv, NULL);
-	r = gpc_supervision_append(sv, GPC_EVENT_CREATED,
+	return gpc_supervision_append(sv, GPC_EVENT_CREATED,
 		created_payload(st, x, &launch, &made), progressed, err);
-	return r < 0 ? r : record_rates(sv, launch.offer.price, progressed, err);
 }

@@ -13,7 +13,7 @@
 #define NOW_MS 5000
 #define DRAIN_MS 3600000
 #define STILL_MS 180000
-#define UNSEEN_MS 300000
+#define AGAIN_MS 5000
 
 static struct gpc_leaving *leaving(struct gpc_supervision *sv, const char *id)
 {
@@ -27,17 +27,6 @@ static struct gpc_leaving *leaving(struct gpc_supervision *sv, const char *id)
 	l->id = gpc_strdup(id);
 	l->since_ms = gpc_boot_ms();
 	return l;
-}
-
-int gpc_supervision_destroy(struct gpc_supervision *sv, const char *id,
-	struct gpc_error *err)
-{
-	int r = gpc_supervision_provider(sv, err);
-
-	if (r == 0)
-		r = sv->provider->ops->destroy(sv->provider, &id, 1, err);
-	sv->listed_ms = 0;
-	return gpc_wrap(err, r, "release %s", id);
 }
 
 /* How long a node that has to go may still take. */
@@ -79,33 +68,25 @@ static int record_released(struct gpc_supervision *sv, const struct gpc_node *n,
 		err);
 }
 
-static bool confirmed_gone(const struct gpc_node *n,
-	const struct gpc_instance *x, const struct gpc_leaving *l)
-{
-	if (x)
-		return x->state == GPC_INSTANCE_GONE;
-	return l->destroyed || gpc_wall_ms() - n->created_ms > UNSEEN_MS;
-}
-
 int gpc_supervision_release(struct gpc_supervision *sv, size_t node,
 	bool *progressed, struct gpc_error *err)
 {
 	const struct gpc_node *n = &sv->journal.state.nodes.v[node];
 	struct gpc_leaving *l = leaving(sv, n->id);
-	const struct gpc_instance *x;
+	struct gpc_sight sight = {0};
 	int64_t now = gpc_boot_ms();
-	int r = gpc_supervision_list(sv, 200, err);
+	int r = gpc_supervision_find(sv, n, 200, &sight, err);
 
 	if (r < 0)
 		return r;
-	x = gpc_supervision_instance(sv, n->id);
-	if (confirmed_gone(n, x, l)) {
+	if (sight.gone) {
 		/* What is left of it (processes, its folder) goes too. */
-		r = x ? gpc_supervision_destroy(sv, n->id, err) : 0;
+		r = sight.instance ? gpc_supervision_destroy(sv, n, err) : 0;
 		return r < 0 ? r : record_released(sv, n, progressed, err);
 	}
-	if (now - l->since_ms < patience_ms(sv, n))
+	if (now - l->since_ms < patience_ms(sv, n) ||
+		(l->destroyed_ms && now - l->destroyed_ms < AGAIN_MS))
 		return 0;
-	l->destroyed = true;
-	return gpc_supervision_destroy(sv, n->id, err);
+	l->destroyed_ms = now;
+	return gpc_supervision_destroy(sv, n, err);
 }

@@ -19,6 +19,20 @@ void gpc_plan_clear(struct gpc_plan *p)
 	*p = (struct gpc_plan) {0};
 }
 
+/* Part i of PROVIDER/REGION/ZONE; NULL when it says nothing. */
+static char *infra_part(const char *infra, int i)
+{
+	struct gpc_str rest = gpc_str_of(infra), part;
+
+	while (gpc_str_split(&rest, '/', &part)) {
+		if (i-- > 0)
+			continue;
+		return part.len == 0 || gpc_str_eq(part, "*") ? NULL :
+			gpc_strndup(part.ptr, part.len);
+	}
+	return NULL;
+}
+
 void gpc_plan_ask(const struct gpc_spec *spec, const struct gpc_resources *r,
 	struct gpc_ask *ask)
 {
@@ -29,6 +43,8 @@ void gpc_plan_ask(const struct gpc_spec *spec, const struct gpc_resources *r,
 		.memory_at_least = r->memory_at_least,
 		.disk_bytes = r->disk_bytes,
 		.instance_type = gpc_strdup(r->instance_type),
+		.region = infra_part(r->infra, 1),
+		.zone = infra_part(r->infra, 2),
 		.spot = r->use_spot,
 		.max_hourly = r->max_hourly_cost,
 		.num_nodes = spec->num_nodes,
@@ -67,9 +83,43 @@ static int ask_provider(struct gpc_session *s, const struct gpc_spec *spec,
 	return 0;
 }
 
+char *gpc_plan_offer_key(const struct gpc_offer *o)
+{
+	return gpc_format("%s/%s/%s/%s/%s", o->provider,
+		o->region ? o->region : "", o->zone ? o->zone : "",
+		o->instance_type ? o->instance_type : "",
+		o->market ? o->market : "");
+}
+
+/* What costs something in another currency cannot be known to be under a cap. */
 static bool over_cap(const struct gpc_offer *o, struct gpc_money cap)
 {
-	return cap.currency[0] && o->price.micros > cap.micros;
+	return cap.currency[0] && o->price.micros > 0 &&
+		(!gpc_eq(o->price.currency, cap.currency) ||
+		o->price.micros > cap.micros);
+}
+
+/* Sets why_not of what does not fit the money or was refused just now. */
+static bool sift(struct gpc_offers *offers, size_t first,
+	const struct gpc_resources *c, const struct gpc_pairs *refused)
+{
+	bool by_price = false;
+
+	for (size_t i = first; i < offers->n; i++) {
+		struct gpc_offer *o = &offers->v[i];
+		gpc_autostr *key = gpc_plan_offer_key(o);
+
+		if (o->why_not)
+			continue;
+		if (over_cap(o, c->max_hourly_cost)) {
+			by_price = true;
+			gpc_set_str(&o->why_not,
+				"costs more than resources.max_hourly_cost");
+		} else if (refused && gpc_pairs_has(refused, key)) {
+			gpc_set_str(&o->why_not, gpc_pairs_get(refused, key));
+		}
+	}
+	return by_price;
 }
 
 /* Stable: fitting ones first; by price unless their order was given. */
@@ -187,6 +237,13 @@ int gpc_plan_make(struct gpc_session *s, const struct gpc_spec *spec,
 	struct gpc_money spent, int64_t ran_ms, struct gpc_plan *ret_p,
 	struct gpc_error *err)
 {
+	return gpc_plan_make_without(s, spec, spent, ran_ms, NULL, ret_p, err);
+}
+
+int gpc_plan_make_without(struct gpc_session *s, const struct gpc_spec *spec,
+	struct gpc_money spent, int64_t ran_ms, const struct gpc_pairs *refused,
+	struct gpc_plan *ret_p, struct gpc_error *err)
+{
 	gpc_auto(gpc_plan) struct gpc_plan p = { .num_nodes = spec->num_nodes };
 	bool ordered = false, only_price = false;
 	size_t n = gpc_spec_candidates(spec, &ordered);
@@ -199,19 +256,13 @@ int gpc_plan_make(struct gpc_session *s, const struct gpc_spec *spec,
 		r = ask_provider(s, spec, c, &p.offers, err);
 		if (r < 0)
 			return r;
-		for (size_t k = first; k < p.offers.n; k++) {
-			struct gpc_offer *o = &p.offers.v[k];
-
-			if (o->why_not || !over_cap(o, c->max_hourly_cost))
-				continue;
-			only_price = true;
-			gpc_set_str(&o->why_not,
-				"costs more than resources.max_hourly_cost");
-		}
+		only_price |= sift(&p.offers, first, c, refused);
 	}
 	sort_offers(&p.offers, ordered, &p.n_fitting);
+	/* A price is in the way only if nothing under it was refused. */
 	if (p.n_fitting == 0)
-		return none_fits(&p.offers, only_price, err);
+		return none_fits(&p.offers, only_price &&
+			!(refused && refused->n > 0), err);
 	p.hourly = p.offers.v[0].price;
 	p.hourly.micros *= spec->num_nodes;
 	r = check_caps(spec, &p, spent, err);

@@ -2,6 +2,7 @@
 #pragma once
 #include <stdint.h>
 
+#include "base/map.h"
 #include "core/session.h"
 #include "model/offer.h"
 #include "model/spec.h"
@@ -26,6 +27,13 @@ GPC_CLEANUP_VALUE(gpc_plan);
 int gpc_plan_make(struct gpc_session *s, const struct gpc_spec *spec,
 	struct gpc_money spent, int64_t ran_ms, struct gpc_plan *ret_p,
 	struct gpc_error *err) gpc_must_check;
+/* The same without offers that were refused a moment ago: refused maps the
+ * keys of gpc_plan_offer_key to why. */
+int gpc_plan_make_without(struct gpc_session *s, const struct gpc_spec *spec,
+	struct gpc_money spent, int64_t ran_ms, const struct gpc_pairs *refused,
+	struct gpc_plan *ret_p, struct gpc_error *err) gpc_must_check;
+/* Names what can be had or not: provider, place, type and market. Owned. */
+char *gpc_plan_offer_key(const struct gpc_offer *o);
 /* The ask of one candidate. */
 void gpc_plan_ask(const struct gpc_spec *spec, const struct gpc_resources *r,
 	struct gpc_ask *ret_ask);

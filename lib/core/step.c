@@ -57,8 +57,8 @@ void gpc_supervision_free(struct gpc_supervision *sv)
 	gpc_job_clear(&sv->job);
 	gpc_spec_clear(&sv->spec);
 	gpc_journal_clear(&sv->journal);
-	gpc_provider_free(sv->provider);
-	gpc_instances_clear(&sv->instances);
+	gpc_supervision_close_sources(sv);
+	gpc_pairs_clear(&sv->refused);
 	gpc_vec_each(l, &sv->leaving)
 		free(l->id);
 	gpc_vec_free(&sv->leaving);
@@ -72,50 +72,6 @@ const struct gpc_job_state *gpc_supervision_state(
 	const struct gpc_supervision *sv)
 {
 	return &sv->journal.state;
-}
-
-/* --- provider -------------------------------------------------------------- */
-int gpc_supervision_provider(struct gpc_supervision *sv, struct gpc_error *err)
-{
-	gpc_autostr *name = NULL;
-
-	if (sv->provider)
-		return 0;
-	name = gpc_resources_provider(gpc_spec_candidate(&sv->spec, 0));
-	return gpc_session_provider(sv->session, name ? name : "local",
-		&sv->provider_ctx, &sv->provider, err);
-}
-
-int gpc_supervision_list(struct gpc_supervision *sv, int64_t max_age_ms,
-	struct gpc_error *err)
-{
-	gpc_auto(gpc_instances) struct gpc_instances found = {0};
-	struct gpc_instances old;
-	int64_t now = gpc_boot_ms();
-	int r;
-
-	if (sv->listed_ms && now - sv->listed_ms < max_age_ms)
-		return 0;
-	r = gpc_supervision_provider(sv, err);
-	if (r == 0)
-		r = sv->provider->ops->list(sv->provider, &found, err);
-	if (r < 0)
-		return r;
-	old = sv->instances;
-	sv->instances = found;
-	found = old;
-	sv->listed_ms = now;
-	return 0;
-}
-
-const struct gpc_instance *gpc_supervision_instance(
-	const struct gpc_supervision *sv, const char *id)
-{
-	gpc_vec_each(x, &sv->instances) {
-		if (gpc_eq(x->id, id))
-			return x;
-	}
-	return NULL;
 }
 
 /* --- events ---------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* What the parts of one job's supervision share: step.c decides, buy.c makes
- * nodes, watch.c turns facts into events, drain.c gives nodes back. */
+ * nodes, source.c asks providers what became of them, watch.c turns facts into
+ * events, drain.c gives nodes back. */
 #pragma once
 #include "core/supervise.h"
 #include "core/session.h"
@@ -15,8 +16,24 @@ struct gpc_pulse {
 	int64_t changed_ms;
 	enum gpc_phase phase;
 };
-/* When this process first saw a node that has to go. */
-struct gpc_leaving { char *id; int64_t since_ms; bool destroyed; };
+/* When this process first saw a node that has to go; when it was last told to
+ * (0 = not yet). Boot clock. */
+struct gpc_leaving { char *id; int64_t since_ms, destroyed_ms; };
+/* A provider in use. */
+struct gpc_source {
+	char *name;
+	struct gpc_provider_context ctx;
+	struct gpc_provider *provider;
+	struct gpc_instances instances;  /* as last listed */
+	bool listed;
+	int64_t listed_ms;               /* boot clock */
+	struct gpc_strv seen;            /* ids of this job's that were shown */
+};
+/* How a provider shows a node. */
+struct gpc_sight {
+	const struct gpc_instance *instance; /* NULL = not; until the next list */
+	bool gone;                       /* for sure, not just unseen */
+};
 
 struct gpc_supervision {
 	struct gpc_session *session;
@@ -32,10 +49,10 @@ struct gpc_supervision {
 	int64_t renewals;
 	char *note;                   /* what the job waits for; shown by status */
 
-	struct gpc_provider_context provider_ctx;
-	struct gpc_provider *provider;
-	struct gpc_instances instances;
-	int64_t listed_ms;            /* boot clock; 0 = never */
+	GPC_VEC(struct gpc_source *) sources;
+	struct gpc_pairs refused;     /* offers of which nothing could be had just
+	                               * now (gpc_plan_offer_key), and why */
+	enum gpc_code refused_code;   /* of the last one */
 	int64_t retry_ms;             /* boot clock: no buying before it */
 	int64_t wait_since_ms;        /* boot clock: no capacity since then */
 	int64_t cancel_seen_ms;       /* boot clock; 0 = not asked */
@@ -83,15 +100,17 @@ int gpc_supervision_note_checkpoint(struct gpc_supervision *sv,
 /* drain.c */
 int gpc_supervision_release(struct gpc_supervision *sv, size_t node,
 	bool *progressed, struct gpc_error *err) gpc_must_check;
-int gpc_supervision_destroy(struct gpc_supervision *sv, const char *id,
-	struct gpc_error *err) gpc_must_check;
 
-/* provider access: opened on first use, listed at most once a second. */
-int gpc_supervision_provider(struct gpc_supervision *sv,
+/* source.c */
+int gpc_supervision_source(struct gpc_supervision *sv, const char *provider,
+	struct gpc_source **ret_s, struct gpc_error *err) gpc_must_check;
+/* From a list that is at most max_age_ms old. */
+int gpc_supervision_find(struct gpc_supervision *sv, const struct gpc_node *n,
+	int64_t max_age_ms, struct gpc_sight *ret_sight,
 	struct gpc_error *err) gpc_must_check;
-int gpc_supervision_list(struct gpc_supervision *sv, int64_t max_age_ms,
-	struct gpc_error *err) gpc_must_check;
-const struct gpc_instance *gpc_supervision_instance(
-	const struct gpc_supervision *sv, const char *id);   /* or NULL */
+int gpc_supervision_destroy(struct gpc_supervision *sv,
+	const struct gpc_node *n, struct gpc_error *err) gpc_must_check;
+void gpc_supervision_close_sources(struct gpc_supervision *sv);
+
 struct gpc_pulse *gpc_supervision_pulse(struct gpc_supervision *sv,
 	int attempt, int rank);

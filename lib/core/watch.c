@@ -15,9 +15,9 @@
 #define BEAT_STALE_MS 180000
 #define LIST_MS 1000
 #define CHECKPOINTS_MS 1000
-#define UNSEEN_MS 300000        /* lists may lag behind creates that long */
 #define CANCEL_MARGIN_MS 60000
 #define CAUSE_MS 10000
+#define CAUSE_LIST_MS 100
 
 struct gpc_pulse *gpc_supervision_pulse(struct gpc_supervision *sv,
 	int attempt, int rank)
@@ -199,13 +199,6 @@ static int settle(struct gpc_supervision *sv, const struct gpc_exit *x,
 		progressed, err);
 }
 
-static bool is_gone(const struct gpc_node *n, const struct gpc_instance *x)
-{
-	if (x)
-		return x->state == GPC_INSTANCE_GONE;
-	return gpc_wall_ms() - n->created_ms > UNSEEN_MS;
-}
-
 /* A rank's program fails soon after another rank's machine went away: that is
  * a lost node, not the program's error. So a failure of several ranks is only
  * believed once the others said how they ended, or had time to. */
@@ -213,23 +206,28 @@ static int look_for_cause(struct gpc_supervision *sv, struct gpc_exit *x,
 	bool *ret_wait, struct gpc_error *err)
 {
 	const struct gpc_job_state *st = &sv->journal.state;
-	int r;
+	int r = 0;
 
 	*ret_wait = false;
 	if (st->num_nodes < 2 || gpc_reason_retry(x->reason) != GPC_RETRY_IF_ASKED)
 		return 0;
-	r = gpc_supervision_list(sv, 0, err);
-	for (size_t i = 0; r == 0 && i < st->nodes.n; i++) {
+	for (size_t i = 0; i < st->nodes.n; i++) {
 		const struct gpc_node *n = &st->nodes.v[i];
+		struct gpc_sight sight = {0};
 		bool said = false;
 
 		if (n->attempt != st->attempt || n->rank == x->rank)
 			continue;
 		r = gpc_facts_has_exit(sv->session->store, sv->job.id,
 			st->attempt, n->rank, &said, err);
-		if (r < 0 || said)
+		if (r == 0 && said)
 			continue;
-		if (!is_gone(n, gpc_supervision_instance(sv, n->id))) {
+		if (r == 0)
+			r = gpc_supervision_find(sv, n, CAUSE_LIST_MS, &sight,
+				err);
+		if (r < 0)
+			return r;
+		if (!sight.gone) {
 			*ret_wait = true;
 			continue;
 		}
@@ -240,7 +238,7 @@ static int look_for_cause(struct gpc_supervision *sv, struct gpc_exit *x,
 		*ret_wait = false;
 		return 0;
 	}
-	return r;
+	return 0;
 }
 
 static int watch_outcome(struct gpc_supervision *sv, bool partial,
@@ -288,23 +286,28 @@ static int watch_machines(struct gpc_supervision *sv, bool *progressed,
 	struct gpc_error *err)
 {
 	const struct gpc_job_state *st = &sv->journal.state;
-	int r = gpc_supervision_list(sv, LIST_MS, err);
+	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < st->nodes.n; i++) {
 		const struct gpc_node *n = &st->nodes.v[i];
-		const struct gpc_instance *x;
+		struct gpc_sight sight = {0};
 		struct gpc_pulse *p;
 
-		if (n->attempt != st->attempt || n->status == GPC_NODE_RELEASED)
+		if (n->attempt != st->attempt)
 			continue;
-		x = gpc_supervision_instance(sv, n->id);
-		if (is_gone(n, x))
-			return node_is_gone(sv, n, x ? x->why : NULL, progressed,
+		if (n->status == GPC_NODE_RELEASED)
+			return node_is_gone(sv, n, "it was released", progressed,
 				err);
+		r = gpc_supervision_find(sv, n, LIST_MS, &sight, err);
+		if (r < 0)
+			return r;
+		if (sight.gone)
+			return node_is_gone(sv, n, sight.instance ?
+				sight.instance->why : NULL, progressed, err);
 		p = gpc_supervision_pulse(sv, n->attempt, n->rank);
 		if (gpc_boot_ms() - p->changed_ms < BEAT_STALE_MS)
 			continue;
-		r = gpc_supervision_destroy(sv, n->id, err);
+		r = gpc_supervision_destroy(sv, n, err);
 		if (r == 0)
 			return node_is_gone(sv, n, "no sign of life for 3 min",
 				progressed, err);

@@ -25,6 +25,8 @@ enum {
 	GPC_PROVIDER_FREE = 1 << 1,       /* costs nothing by the hour: no default
 	                                   * lifetime, no question before use */
 	GPC_PROVIDER_THIS_HOST = 1 << 2,  /* nodes reach a file:// store */
+	GPC_PROVIDER_LISTS_AT_ONCE = 1 << 3, /* what a list does not show is not
+	                                   * there, however young */
 };
 struct gpc_provider_context {             /* all borrowed, must outlive it */
 	const struct gpc_log *log;

@@ -1,0 +1,118 @@
+/* The providers of one job's nodes, opened on first use, and what each of them
+ * showed last. Absence is decided here: a list that lags behind a create must
+ * not make a node look gone, or a machine would be paid for that no journal
+ * names. */
+#include <string.h>
+
+#include "base/time.h"
+#include "core/supervision.h"
+
+#define UNSEEN_MS 300000        /* lists may lag behind creates that long */
+
+void gpc_supervision_close_sources(struct gpc_supervision *sv)
+{
+	gpc_vec_each(s, &sv->sources) {
+		gpc_provider_free((*s)->provider);
+		gpc_instances_clear(&(*s)->instances);
+		gpc_strv_clear(&(*s)->seen);
+		free((*s)->name);
+		free(*s);
+	}
+	gpc_vec_free(&sv->sources);
+}
+
+int gpc_supervision_source(struct gpc_supervision *sv, const char *provider,
+	struct gpc_source **ret_s, struct gpc_error *err)
+{
+	struct gpc_source *s;
+	int r;
+
+	gpc_vec_each(x, &sv->sources) {
+		if (gpc_eq((*x)->name, provider)) {
+			*ret_s = *x;
+			return 0;
+		}
+	}
+	/* On the heap: the provider keeps a pointer to its context. */
+	s = gpc_alloc(sizeof(*s));
+	r = gpc_session_provider(sv->session, provider, &s->ctx, &s->provider,
+		err);
+	if (r < 0) {
+		free(s);
+		return r;
+	}
+	s->name = gpc_strdup(provider);
+	*gpc_vec_push(&sv->sources) = s;
+	*ret_s = s;
+	return 0;
+}
+
+static void note_seen(const struct gpc_supervision *sv, struct gpc_source *s)
+{
+	gpc_vec_each(x, &s->instances) {
+		if (gpc_eq(gpc_pairs_get(&x->tags, "gpucloud-job"),
+			sv->job.id) && !gpc_strv_has(&s->seen, x->id))
+			gpc_strv_add(&s->seen, x->id);
+	}
+}
+
+static int list(struct gpc_supervision *sv, struct gpc_source *s,
+	int64_t max_age_ms, struct gpc_error *err)
+{
+	gpc_auto(gpc_instances) struct gpc_instances found = {0};
+	struct gpc_instances old;
+	int64_t now = gpc_boot_ms();
+	int r;
+
+	if (s->listed && now - s->listed_ms < max_age_ms)
+		return 0;
+	r = s->provider->ops->list(s->provider, &found, err);
+	if (r < 0)
+		return gpc_wrap(err, r, "list the nodes of %s", s->name);
+	old = s->instances;
+	s->instances = found;
+	found = old;
+	s->listed = true;
+	s->listed_ms = now;
+	note_seen(sv, s);
+	return 0;
+}
+
+int gpc_supervision_find(struct gpc_supervision *sv, const struct gpc_node *n,
+	int64_t max_age_ms, struct gpc_sight *ret_sight, struct gpc_error *err)
+{
+	struct gpc_source *s = NULL;
+	int r = gpc_supervision_source(sv, n->provider, &s, err);
+
+	if (r == 0)
+		r = list(sv, s, max_age_ms, err);
+	if (r < 0)
+		return r;
+	*ret_sight = (struct gpc_sight){0};
+	gpc_vec_each(x, &s->instances) {
+		if (gpc_eq(x->id, n->id))
+			ret_sight->instance = x;
+	}
+	if (ret_sight->instance)
+		ret_sight->gone =
+			ret_sight->instance->state == GPC_INSTANCE_GONE;
+	else
+		ret_sight->gone = gpc_strv_has(&s->seen, n->id) ||
+			(s->provider->ops->caps & GPC_PROVIDER_LISTS_AT_ONCE) ||
+			gpc_wall_ms() - n->created_ms > UNSEEN_MS;
+	return 0;
+}
+
+int gpc_supervision_destroy(struct gpc_supervision *sv,
+	const struct gpc_node *n, struct gpc_error *err)
+{
+	struct gpc_source *s = NULL;
+	const char *id = n->id;
+	int r = gpc_supervision_source(sv, n->provider, &s, err);
+
+	if (r == 0)
+		r = s->provider->ops->destroy(s->provider, &id, 1, err);
+	if (s)
+		s->listed = false;
+	return gpc_wrap(err, r, "release %s", id);
+}
