@@ -8,6 +8,7 @@
 #include "agent/logs.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@ enum {
 	CHUNK = 128 * 1024, ROUNDS = 8, PIPE_BYTES = 1 << 20,
 	MARK_MS = 100,             /* one source's run is split that often */
 	INTERVAL_MS = 10000, SLOW_INTERVAL_MS = 60000,
-	RETRY_MS = 500, FAR_MS = 60000,
+	RETRY_MS = 500, FAR_MS = 60000, TALK_MAX = 1 << 20,
 };
 enum { LOG, MARKS, AGENT, METRICS, STREAMS };
 static const char *const folders[] = { "log/", "marks/", "agent/", "metrics/" };
@@ -42,6 +43,8 @@ struct gpc_logs {
 	void *arg;
 	struct gpc_error failure;
 	int64_t failing_since_ms;
+	pthread_mutex_t talk_lock; /* the worker talks as well */
+	struct gpc_buf talk;
 };
 
 int gpc_logs_new(struct gpc_store *s, const char *job, int attempt, int rank,
@@ -53,6 +56,8 @@ int gpc_logs_new(struct gpc_store *s, const char *job, int attempt, int rank,
 	for (int i = 0; i < GPC_LOGS_PIPES; i++)
 		l->in[i] = l->out[i] = -1;
 	l->last_source = -1;
+	pthread_mutex_init(&l->talk_lock, NULL);
+	gpc_buf_init(&l->talk, TALK_MAX);
 	for (int i = 0; r == 0 && i < GPC_LOGS_PIPES; i++) {
 		int fds[2];
 
@@ -90,6 +95,8 @@ void gpc_logs_free(struct gpc_logs *l)
 	}
 	for (int i = 0; i < STREAMS; i++)
 		gpc_stream_writer_free(l->w[i]);
+	pthread_mutex_destroy(&l->talk_lock);
+	gpc_buf_clear(&l->talk);
 	free(l->chunk);
 	free(l);
 }
@@ -194,10 +201,29 @@ static size_t read_pipe(struct gpc_logs *l, int source)
 	return total;
 }
 
+static void put_line(struct gpc_logs *l, int stream, const char *text, size_t n)
+{
+	/* Refused only while 64 MiB wait: such lines are not worth more. */
+	if (gpc_stream_write(l->w[stream], text, n, NULL) == 0
+		&& l->due_ms[stream] > gpc_boot_ms() + GATHER_MS)
+		l->due_ms[stream] = gpc_boot_ms() + GATHER_MS;
+}
+
+static void pass_on_talk(struct gpc_logs *l)
+{
+	pthread_mutex_lock(&l->talk_lock);
+	if (l->talk.len) {
+		put_line(l, AGENT, l->talk.data, l->talk.len);
+		gpc_buf_reset(&l->talk);
+	}
+	pthread_mutex_unlock(&l->talk_lock);
+}
+
 void gpc_logs_pump(struct gpc_logs *l, int64_t now_ms)
 {
 	size_t most = 0;
 
+	pass_on_talk(l);
 	if (l->held)
 		pass_on(l, l->held_source, l->held);
 	if (!l->held && now_ms >= l->rest_until_ms) {
@@ -245,6 +271,7 @@ bool gpc_logs_flush(struct gpc_logs *l, struct gpc_error *err)
 	struct gpc_error why = {0};
 	int r = 0;
 
+	pass_on_talk(l);
 	if (l->held && !pass_on(l, l->held_source, l->held))
 		r = gpc_fail(&why, GPC_ERATE, "the store takes no more log");
 	for (int i = 0; i < STREAMS; i++) {
@@ -262,21 +289,16 @@ bool gpc_logs_flush(struct gpc_logs *l, struct gpc_error *err)
 	return r == 0;
 }
 
-static void put_line(struct gpc_logs *l, int stream, const char *text, size_t n)
-{
-	/* Refused only while 64 MiB wait: such lines are not worth more. */
-	if (gpc_stream_write(l->w[stream], text, n, NULL) == 0
-		&& l->due_ms[stream] > gpc_boot_ms() + GATHER_MS)
-		l->due_ms[stream] = gpc_boot_ms() + GATHER_MS;
-}
-
 void gpc_logs_talk(struct gpc_logs *l, const char *line)
 {
 	char when[GPC_RFC3339_SIZE];
-	gpc_autostr *text = gpc_format("%s %s\n",
-		gpc_format_rfc3339(gpc_wall_ms(), when), line);
 
-	put_line(l, AGENT, text, strlen(text));
+	pthread_mutex_lock(&l->talk_lock);
+	/* What does not fit is dropped: nobody reads a megabyte of talk. */
+	if (l->talk.len + strlen(line) + sizeof(when) + 2 < TALK_MAX)
+		gpc_buf_addf(&l->talk, "%s %s\n",
+			gpc_format_rfc3339(gpc_wall_ms(), when), line);
+	pthread_mutex_unlock(&l->talk_lock);
 }
 
 void gpc_logs_metric(struct gpc_logs *l, const char *line, size_t n)

@@ -29,5 +29,8 @@ GPC_CLEANUP_VALUE(gpc_procs);
 size_t gpc_procs_kill_marked(const char *entry);
 /* True when the process catches or ignores this signal, also when unknown. */
 bool gpc_proc_handles(pid_t pid, int signal);
+/* True when a descendant of root has a file below this folder open for
+ * writing; false when unknown. */
+bool gpc_procs_writing_below(pid_t root, const char *dir);
 /* Closes every descriptor from this one up; async-signal-safe. */
 void gpc_close_from(int fd);

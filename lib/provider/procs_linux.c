@@ -209,6 +209,62 @@ bool gpc_proc_handles(pid_t pid, int signal)
 	return mask >> (signal - 1) & 1;
 }
 
+/* fdinfo's second line is "flags:" and the open flags in octal. */
+static bool is_for_writing(pid_t pid, const char *fd)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	gpc_autostr *path = gpc_format("/proc/%d/fdinfo/%s", (int)pid, fd);
+	const char *at;
+	int flags = 0;
+
+	if (gpc_read_file(path, 1 << 16, &b, NULL) < 0)
+		return false;
+	at = strstr(gpc_buf_str(&b), "flags:");
+	if (!at)
+		return false;
+	for (at += 6; *at == ' ' || *at == '\t'; at++)
+		;
+	for (; *at >= '0' && *at <= '7'; at++)
+		flags = (flags & 07777777) * 8 + (*at - '0');
+	return (flags & O_ACCMODE) != O_RDONLY;
+}
+
+static bool writes_below(pid_t pid, const char *dir)
+{
+	gpc_autostr *fds = gpc_format("/proc/%d/fd", (int)pid);
+	size_t len = strlen(dir);
+	DIR *d = opendir(fds);
+	struct dirent *e;
+	bool found = false;
+
+	if (!d)
+		return false;
+	while (!found && (e = readdir(d))) {
+		char target[4096];
+		ssize_t n = readlinkat(dirfd(d), e->d_name, target,
+			sizeof(target) - 1);
+
+		if (n <= (ssize_t)len || strncmp(target, dir, len) != 0
+			|| target[len] != '/')
+			continue;
+		found = is_for_writing(pid, e->d_name);
+	}
+	closedir(d);
+	return found;
+}
+
+bool gpc_procs_writing_below(pid_t root, const char *dir)
+{
+	gpc_auto(gpc_procs) struct gpc_procs p = {0};
+
+	gpc_procs_list(&p);
+	gpc_procs_below(&p, root);
+	for (size_t i = 0; i < p.n; i++)
+		if (p.v[i].below && writes_below(p.v[i].pid, dir))
+			return true;
+	return false;
+}
+
 void gpc_close_from(int fd)
 {
 	if (syscall(SYS_close_range, (unsigned)fd, ~0U, 0U) == 0)

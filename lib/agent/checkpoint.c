@@ -1,0 +1,312 @@
+/* When checkpoints are saved.
+ *
+ * Rank 0 looks at the folder every upload_every; a change that has come to rest
+ * is saved. Requests, the program's end and a stop save as well. Other ranks
+ * save their part, with ranks: all, when rank 0's save.json names a number. */
+#include "agent/checkpoint.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "agent/saver.h"
+#include "agent/system.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "record/keys.h"
+
+enum {
+	LOOK_DEFAULT_MS = 60000, CONFIRM_MS = 1000, FOLLOW_MS = 1000,
+	RESTLESS_MS = 5000,         /* then a moment without open files will do */
+	RETRY_MS = 5000, SMALL = 64 * 1024,
+};
+
+struct gpc_saver *gpc_saver_new(struct gpc_agent *a)
+{
+	const struct gpc_spec_checkpoint *c = &a->spec.checkpoint;
+	struct gpc_saver *s = gpc_alloc(sizeof(*s));
+	gpc_key prefix;
+	uint64_t n;
+
+	s->store = a->store;
+	s->log = &a->log;
+	s->job = a->job.id;
+	s->dir = a->checkpoint_dir;
+	s->prefix = gpc_strdup(gpc_key_attempt(prefix, a->job.id, a->attempt,
+		"blobs/"));
+	s->pinned = gpc_strdup(a->resume_from);
+	s->cache_path = gpc_path_join(a->options->node_dir, "checkpoint.cache");
+	s->attempt = a->attempt;
+	s->rank = a->rank;
+	s->num_nodes = a->spec.num_nodes;
+	s->keep = c->keep;
+	s->all_ranks = c->all_ranks && s->num_nodes > 1;
+	s->leads = a->rank == 0;
+	s->patience_ms = c->grace_ms > 0 ? c->grace_ms
+		: GPC_SPEC_GRACE_DEFAULT_MS;
+	s->n = 1;
+	/* What was restored need not be saved again. */
+	if (a->restored)
+		if (gpc_saver_print(s, NULL, &s->saved_print, &n, NULL) < 0)
+			s->saved_print = 0;
+	return s;
+}
+
+void gpc_saver_free(struct gpc_saver *s)
+{
+	if (!s)
+		return;
+	free(s->prefix);
+	free(s->pinned);
+	free(s->cache_path);
+	gpc_vec_free(&s->asked);
+	gpc_json_free(s->base);
+	free(s);
+}
+
+static bool label_ok(const char *label)
+{
+	return label && *label && strlen(label) < 25
+		&& !label[strspn(label, "abcdefghijklmnopqrstuvwxyz0123456789-")];
+}
+
+void gpc_saver_ask(struct gpc_agent *a, const char *label, int64_t number)
+{
+	struct gpc_saver *s = a->saver;
+	struct gpc_request *q;
+
+	/* Before there is anything to save, or after the last save. */
+	if (!s || !s->leads || s->finished)
+		return;
+	q = gpc_vec_push(&s->asked);
+	memcpy(q->label, label_ok(label) ? label : "user",
+		strlen(label_ok(label) ? label : "user"));
+	q->number = number;
+}
+
+void gpc_saver_prune(struct gpc_agent *a, int keep)
+{
+	if (a->saver && a->saver->leads)
+		a->saver->prune_keep = keep > GPC_SPEC_KEEP_DEFAULT ? keep
+			: GPC_SPEC_KEEP_DEFAULT;
+}
+
+bool gpc_saver_works(const struct gpc_agent *a)
+{
+	return a->saver && a->saver->task != GPC_SAVER_IDLE;
+}
+
+void gpc_saver_close(struct gpc_agent *a)
+{
+	if (a->saver)
+		a->saver->finished = true;
+}
+
+/* --- starting ------------------------------------------------------------- */
+
+static bool start(struct gpc_agent *a, enum gpc_saver_task task)
+{
+	struct gpc_saver *s = a->saver;
+	struct gpc_error err = {0};
+
+	s->task = task;
+	if (gpc_worker_start(a->worker, task == GPC_SAVER_PRUNE
+		? gpc_saver_task_prune : gpc_saver_task_save, s, &err) == 0)
+		return true;
+	s->task = GPC_SAVER_IDLE;
+	gpc_agent_say(a, GPC_WARN, "%s", err.msg);
+	return false;
+}
+
+static void set_label(struct gpc_saver *s, const char *label)
+{
+	s->request = (struct gpc_request){0};
+	memcpy(s->request.label, label, strlen(label));
+}
+
+static void start_asked(struct gpc_agent *a)
+{
+	struct gpc_saver *s = a->saver;
+
+	s->request = s->asked.v[0];
+	gpc_vec_remove(&s->asked, 0);
+	s->wait_change = false;
+	if (a->spec.checkpoint.ask_signal && a->child > 0
+		&& a->step == GPC_STEP_RUN) {
+		gpc_agent_signal(a, a->spec.checkpoint.ask_signal);
+		s->wait_change = true;
+	}
+	start(a, GPC_SAVER_FORCE);
+}
+
+static void start_look(struct gpc_agent *a, int64_t now_ms)
+{
+	struct gpc_saver *s = a->saver;
+
+	set_label(s, "auto");
+	s->insist = s->unquiet_since_ms
+		&& now_ms - s->unquiet_since_ms >= RESTLESS_MS;
+	start(a, GPC_SAVER_LOOK);
+}
+
+/* ranks: all, other ranks: the number that rank 0 is saving, if it is new. */
+static void follow(struct gpc_agent *a)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	gpc_autoptr(gpc_json) *j = NULL;
+	struct gpc_saver *s = a->saver;
+	const char *label;
+	gpc_key key;
+	int n;
+
+	gpc_key_rank(key, s->job, s->attempt, 0, "save.json");
+	if (gpc_store_get(s->store, key, SMALL, &b, NULL) < 0
+		|| gpc_json_parse(b.data, b.len, &j, NULL) < 0)
+		return;
+	n = (int)gpc_json_get_int(j, "n", 0);
+	label = gpc_json_get_str(j, "label");
+	if (n <= s->follow_n || !label_ok(label))
+		return;
+	set_label(s, label);
+	s->n = n;
+	s->wait_change = false;
+	start(a, GPC_SAVER_FORCE);
+}
+
+static int64_t look_every_ms(const struct gpc_agent *a)
+{
+	int64_t every = a->spec.checkpoint.upload_every_ms;
+
+	return every > 0 ? every : LOOK_DEFAULT_MS;
+}
+
+static void ask_program(struct gpc_agent *a, int64_t now_ms)
+{
+	const struct gpc_spec_checkpoint *c = &a->spec.checkpoint;
+	struct gpc_saver *s = a->saver;
+
+	if (!c->ask_signal || c->ask_every_ms <= 0 || a->step != GPC_STEP_RUN
+		|| a->child <= 0 || a->stop.asked)
+		return;
+	if (s->ask_due_ms && now_ms >= s->ask_due_ms)
+		gpc_agent_signal(a, c->ask_signal);
+	if (!s->ask_due_ms || now_ms >= s->ask_due_ms)
+		s->ask_due_ms = now_ms + c->ask_every_ms;
+}
+
+void gpc_saver_tick(struct gpc_agent *a, int64_t now_ms)
+{
+	struct gpc_saver *s = a->saver;
+
+	if (!s || s->finished || gpc_worker_busy(a->worker)
+		|| s->task != GPC_SAVER_IDLE)
+		return;
+	ask_program(a, now_ms);
+	if (!s->leads) {
+		if (s->all_ranks && now_ms >= s->follow_due_ms) {
+			s->follow_due_ms = now_ms + FOLLOW_MS;
+			follow(a);
+		}
+		return;
+	}
+	if (s->asked.n) {
+		start_asked(a);
+	} else if (s->prune_keep) {
+		start(a, GPC_SAVER_PRUNE);
+	} else if (!s->finishing && now_ms >= s->look_due_ms) {
+		if (!s->look_due_ms)          /* the first one */
+			s->look_due_ms = now_ms + look_every_ms(a);
+		else
+			start_look(a, now_ms);
+	}
+}
+
+/* --- ends ----------------------------------------------------------------- */
+
+static bool died_badly(const struct gpc_agent *a)
+{
+	int code = a->exit.code;
+
+	if (a->stop.killed)
+		return true;
+	if (a->exit.signal && a->exit.signal != SIGTERM)
+		return true;
+	return code == 128 + SIGKILL || code == 128 + SIGSEGV
+		|| code == 128 + SIGABRT || code == 128 + SIGBUS
+		|| code == 128 + SIGFPE;
+}
+
+bool gpc_saver_finish(struct gpc_agent *a, const char *label)
+{
+	struct gpc_saver *s = a->saver;
+
+	if (!s || s->finished)
+		return false;
+	if (gpc_worker_busy(a->worker) || s->task != GPC_SAVER_IDLE)
+		return true;
+	if (s->finishing || !s->leads) {
+		s->finished = s->leads;   /* others serve until the verdict */
+		return false;
+	}
+	if (s->asked.n) {             /* saved by the same stroke */
+		start_asked(a);
+		return true;
+	}
+	s->finishing = true;
+	if (a->writing_when_killed) {
+		gpc_agent_note(a, "not saved at the end: a checkpoint file was "
+			"being written when the program was killed");
+		s->finished = true;
+		return false;
+	}
+	s->suspect = died_badly(a);
+	set_label(s, label);
+	return start(a, GPC_SAVER_FINAL);
+}
+
+static void after_failure(struct gpc_agent *a, int r,
+	const struct gpc_error *err)
+{
+	struct gpc_saver *s = a->saver;
+
+	gpc_agent_note(a, "checkpoint %d-%d-%s: %s", s->attempt, s->n,
+		s->request.label, err->msg);
+	s->look_due_ms = gpc_boot_ms() + RETRY_MS;
+	if (err->sys == ENOSPC && !a->stop.asked)
+		gpc_agent_stop(a, GPC_REASON_DISK_FULL,
+			a->spec.checkpoint.grace_ms, NULL, err->msg);
+	/* The record may be there although its answer was lost: a number is
+	 * never used twice. */
+	if (s->leads && s->task != GPC_SAVER_PRUNE && r != -GPC_ECANCELED)
+		s->n++;
+}
+
+void gpc_saver_done(struct gpc_agent *a, int r, const struct gpc_error *err)
+{
+	struct gpc_saver *s = a->saver;
+	enum gpc_saver_task task = s->task;
+	int64_t now = gpc_boot_ms();
+
+	if (task == GPC_SAVER_PRUNE)
+		s->prune_keep = 0;
+	if (!s->leads && task == GPC_SAVER_FORCE && r == 0)
+		s->follow_n = s->n;
+	if (r < 0) {
+		after_failure(a, r, err);
+	} else if (s->saved) {
+		s->unquiet_since_ms = 0;
+		s->look_due_ms = now + look_every_ms(a);
+		s->n += s->leads;
+	} else if (task == GPC_SAVER_LOOK && s->changed) {
+		if (!s->unquiet_since_ms)
+			s->unquiet_since_ms = now;
+		s->look_due_ms = now + CONFIRM_MS;
+	} else {
+		s->look_due_ms = now + look_every_ms(a);
+	}
+	if (r == 0 && s->empty && task == GPC_SAVER_FORCE)
+		gpc_agent_note(a, "nothing to save: %s has no file yet", s->dir);
+	s->task = GPC_SAVER_IDLE;
+	gpc_trim_memory();
+}

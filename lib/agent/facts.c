@@ -1,0 +1,142 @@
+/* Beats, exits and the verdict as objects. Beats are hints and may be lost;
+ * exits and verdicts are written once and tried until they are there. */
+#include "agent/facts.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "base/time.h"
+#include "record/keys.h"
+
+enum { FACT_MAX = 256 * 1024 };
+
+static int put_json(struct gpc_agent *a, const char *key, struct gpc_json *j,
+	unsigned flags, struct gpc_error *err)
+{
+	gpc_autoptr(gpc_json) *owned = j;
+	gpc_autostr *text = gpc_json_print(owned);
+	int r = gpc_store_put(a->store, key, text, strlen(text), flags, err);
+
+	return r == -GPC_ECONFLICT ? 0 : r;
+}
+
+static int n_gpus(const struct gpc_agent *a)
+{
+	int n = 0;
+
+	for (const struct gpc_json *g = gpc_json_first(a->node->gpus); g;
+		g = gpc_json_next(g))
+		n++;
+	return n;
+}
+
+void gpc_agent_beat(struct gpc_agent *a)
+{
+	char boot[64];
+	struct gpc_error err = {0};
+	struct gpc_beat b = { .v = 1, .n = ++a->beat_n,
+		.boot = (char *)gpc_boot_id(boot), .instance = a->node->id,
+		.address = a->address, .phase = a->phase, .gpus = n_gpus(a),
+		.pid = getpid(), .run_started_ms = a->run_started_ms,
+		.master_port = a->rank == 0 ? a->master_port : 0,
+		.note = a->note, .rest = a->beat_extra };
+	gpc_key key;
+
+	a->beat_due_ms = gpc_boot_ms() + GPC_AGENT_BEAT_MS;
+	gpc_key_rank(key, a->job.id, a->attempt, a->rank, "beat");
+	if (put_json(a, key, gpc_beat_write(&b), GPC_PUT_HINT, &err) < 0) {
+		a->beat_due_ms = gpc_boot_ms() + 2000;
+		gpc_agent_say(a, GPC_WARN, "beat: %s", err.msg);
+	}
+}
+
+void gpc_agent_phase(struct gpc_agent *a, enum gpc_phase phase)
+{
+	if (a->phase == phase && a->beat_n > 0)
+		return;
+	a->phase = phase;
+	gpc_agent_say(a, GPC_INFO, "phase %s", gpc_phase_names[phase]);
+	gpc_agent_beat(a);
+}
+
+void gpc_agent_note(struct gpc_agent *a, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	free(a->note);
+	a->note = gpc_vformat(fmt, ap);
+	va_end(ap);
+	gpc_agent_say(a, GPC_WARN, "%s", a->note);
+	a->beat_due_ms = gpc_boot_ms();
+}
+
+void gpc_agent_tell_failed(struct gpc_agent *a, int rank,
+	enum gpc_reason reason)
+{
+	if (a->spec.num_nodes < 2 || gpc_json_get(a->beat_extra, "failed"))
+		return;
+	if (!a->beat_extra)
+		a->beat_extra = gpc_json_object();
+	gpc_json_set_int(a->beat_extra, "failed", rank);
+	gpc_json_set_str(a->beat_extra, "failed_reason",
+		gpc_reason_to_str(reason));
+	gpc_agent_beat(a);
+}
+
+int gpc_agent_put_exit(struct gpc_agent *a, struct gpc_error *err)
+{
+	gpc_key key;
+
+	gpc_key_rank(key, a->job.id, a->attempt, a->rank, "exit.json");
+	return put_json(a, key, gpc_exit_write(&a->exit), GPC_PUT_IF_ABSENT,
+		err);
+}
+
+int gpc_agent_put_verdict(struct gpc_agent *a, const struct gpc_exit *x,
+	struct gpc_error *err)
+{
+	gpc_key key;
+
+	gpc_key_attempt(key, a->job.id, a->attempt, "verdict.json");
+	return put_json(a, key, gpc_exit_write(x), GPC_PUT_IF_ABSENT, err);
+}
+
+static int get_fact(struct gpc_agent *a, const char *key, struct gpc_buf *b,
+	bool *ret_found, struct gpc_error *err)
+{
+	int r = gpc_store_get(a->store, key, FACT_MAX, b, err);
+
+	*ret_found = r == 0;
+	return r == -GPC_ENOTFOUND ? 0 : r;
+}
+
+int gpc_agent_get_exit(struct gpc_agent *a, int rank, struct gpc_exit *ret_x,
+	bool *ret_found, struct gpc_error *err)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	gpc_key key;
+	int r;
+
+	if (rank < 0)
+		gpc_key_attempt(key, a->job.id, a->attempt, "verdict.json");
+	else
+		gpc_key_rank(key, a->job.id, a->attempt, rank, "exit.json");
+	r = get_fact(a, key, &b, ret_found, err);
+	return r < 0 || !*ret_found ? r
+		: gpc_exit_parse(b.data, b.len, ret_x, err);
+}
+
+int gpc_agent_get_beat(struct gpc_agent *a, int rank, struct gpc_beat *ret_b,
+	bool *ret_found, struct gpc_error *err)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	gpc_key key;
+	int r;
+
+	gpc_key_rank(key, a->job.id, a->attempt, rank, "beat");
+	r = get_fact(a, key, &b, ret_found, err);
+	return r < 0 || !*ret_found ? r
+		: gpc_beat_parse(b.data, b.len, ret_b, err);
+}

@@ -1,0 +1,174 @@
+/* Making and unmaking the agent's parts. */
+#include "agent/prepare.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/checkpoint.h"
+#include "agent/limits.h"
+#include "agent/peers.h"
+#include "agent/restore.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "record/keys.h"
+
+enum { SECRETS_MAX = 1 << 20, RESERVE = 256 * 1024 };
+#define RESERVE_FILE "reserve"
+
+bool gpc_agent_may_retry(const struct gpc_error *err)
+{
+	if (err->sys == ENOSPC || err->sys == EDQUOT || err->sys == EACCES
+		|| err->sys == EPERM || err->sys == EROFS)
+		return false;
+	return err->code == GPC_EIO || gpc_code_retryable(err->code);
+}
+
+enum gpc_reason gpc_agent_reason_of(const struct gpc_error *err)
+{
+	if (err->sys == ENOSPC || err->sys == EDQUOT)
+		return GPC_REASON_DISK_FULL;
+	if (err->code == GPC_ECONFIG || err->code == GPC_EUNSUPPORTED)
+		return GPC_REASON_SPEC_INVALID;
+	if (gpc_code_retryable(err->code))
+		return GPC_REASON_STORE_UNREACHABLE;
+	return GPC_REASON_AGENT_FAILED;
+}
+
+static void take_secrets(struct gpc_agent *a, const struct gpc_json *j)
+{
+	for (const struct gpc_json *m = gpc_json_first(j); m;
+		m = gpc_json_next(m))
+		if (gpc_json_str(m))
+			gpc_pairs_set(&a->secrets, gpc_json_key(m),
+				gpc_json_str(m));
+}
+
+static void wipe(struct gpc_buf *b)
+{
+	volatile char *p = b->data;
+
+	for (size_t i = 0; p && i < b->cap; i++)
+		p[i] = 0;
+}
+
+static int read_secrets(struct gpc_agent *a, struct gpc_error *err)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	gpc_autoptr(gpc_json) *j = NULL;
+	gpc_key key;
+	int r;
+
+	if (a->job.secrets.n == 0)
+		return 0;
+	r = gpc_store_get(a->store, gpc_key_secrets(key, a->job.id),
+		SECRETS_MAX, &b, err);
+	if (r == -GPC_ENOTFOUND)
+		return gpc_fail(err, GPC_ECONFIG, "the job's secrets are not in "
+			"the store any more; submit or resume it with them");
+	if (r == 0)
+		r = gpc_json_parse(b.data, b.len, &j, err);
+	if (r == 0)
+		take_secrets(a, j);
+	wipe(&b);
+	return gpc_wrap(err, r, "secrets");
+}
+
+static void to_stream(void *arg, const char *line, size_t n)
+{
+	struct gpc_agent *a = arg;
+
+	gpc_logs_metric(a->logs, line, n);
+}
+
+static void to_metrics(void *arg, int source, const char *data, size_t n)
+{
+	struct gpc_agent *a = arg;
+
+	if (a->metrics)
+		gpc_metrics_feed(a->metrics, source, data, n);
+}
+
+static int make_reserve(struct gpc_agent *a, struct gpc_error *err)
+{
+	gpc_autostr *path = gpc_path_join(a->options->node_dir, RESERVE_FILE);
+	gpc_autostr *bytes = gpc_alloc(RESERVE);
+
+	return gpc_write_file(path, bytes, RESERVE, 0600, err);
+}
+
+void gpc_prepare_free_reserve(struct gpc_agent *a)
+{
+	gpc_autostr *path = gpc_path_join(a->options->node_dir, RESERVE_FILE);
+
+	unlink(path);
+}
+
+/* The spec of job.json has no secret values; they come by their own object. */
+static int read_spec(struct gpc_agent *a, struct gpc_error *err)
+{
+	int r = gpc_spec_from_json(a->job.spec, a->job.id, &a->spec, NULL, err);
+
+	if (r < 0)
+		a->spec.num_nodes = a->state.num_nodes;  /* others wait for us */
+	return gpc_wrap(err, r, "job.json");
+}
+
+int gpc_prepare(struct gpc_agent *a, struct gpc_error *err)
+{
+	const struct gpc_node_file *n = a->node;
+	int r = gpc_logs_new(a->store, a->job.id, a->attempt, a->rank, &a->logs,
+		err);
+
+	if (r == 0)
+		r = gpc_worker_new(&a->worker, err);
+	if (r < 0)
+		return r;
+	gpc_peers_self(a);
+	r = read_spec(a, err);
+	if (r == 0)
+		r = make_reserve(a, err);
+	if (r == 0)
+		r = read_secrets(a, err);
+	if (r == 0)
+		r = gpc_restore_places(a, err);
+	if (r == 0)
+		r = gpc_metrics_new(&a->spec.metrics, a->metrics_path,
+			to_stream, a, &a->metrics, err);
+	if (r < 0)
+		return r;
+	gpc_logs_on_bytes(a->logs, to_metrics, a);
+	a->cgroup = gpc_cgroup_new(a->options->node_dir, n->id, n->cpus_milli,
+		n->memory_bytes);
+	gpc_limits_open_gpus(a);
+	return 0;
+}
+
+void gpc_prepare_undo(struct gpc_agent *a)
+{
+	gpc_worker_free(a->worker);
+	gpc_saver_free(a->saver);
+	gpc_metrics_free(a->metrics);
+	gpc_logs_free(a->logs);
+	gpc_cgroup_free(a->cgroup);
+	gpc_nvml_free(a->nvml);
+	gpc_peers_clear(&a->peers);
+	gpc_exit_clear(&a->exit);
+	gpc_exit_clear(&a->first_failed);
+	gpc_job_state_clear(&a->state);
+	gpc_spec_clear(&a->spec);
+	gpc_job_clear(&a->job);
+	gpc_pairs_clear(&a->secrets);
+	gpc_json_free(a->beat_extra);
+	gpc_store_free(a->store);
+	free(a->stop.detail);
+	free(a->resume_from);
+	free(a->note);
+	free(a->home);
+	free(a->workdir);
+	free(a->checkpoint_dir);
+	free(a->bin_dir);
+	free(a->metrics_path);
+	free(a->job_home);
+}

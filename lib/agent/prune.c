@@ -1,0 +1,111 @@
+/* Removing old checkpoints, in rank 0's worker and only between saves.
+ *
+ * First the record, so that nobody finds a checkpoint whose bytes are going;
+ * then the blobs that no remaining record of that attempt needs. The newest two
+ * stay whatever is asked, and the one that this attempt resumed from. */
+#include <string.h>
+
+#include "agent/saver.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "record/checkpoint.h"
+#include "record/keys.h"
+#include "snapshot/snapshot.h"
+
+struct blobs { struct gpc_map map; };
+
+static int add_blob(void *arg, const char *sha256, uint64_t size,
+	struct gpc_error *err)
+{
+	struct blobs *b = arg;
+
+	(void)size;
+	(void)err;
+	gpc_map_set(&b->map, sha256, b);
+	return 0;
+}
+
+static int add_blobs_of(struct gpc_saver *s, const struct gpc_checkpoint *c,
+	const char *prefix, struct blobs *to, struct gpc_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < c->parts.n; i++)
+		r = gpc_snapshot_blobs(s->store, c->parts.v[i].head, prefix,
+			add_blob, to, err);
+	return r;
+}
+
+/* What the other records of this attempt need. */
+static int needed(struct gpc_saver *s, const struct gpc_checkpoint_ids *ids,
+	const struct gpc_checkpoint_id *without, const char *prefix,
+	struct blobs *to, struct gpc_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ids->n; i++) {
+		gpc_auto(gpc_checkpoint) struct gpc_checkpoint c = {0};
+
+		if (&ids->v[i] == without || ids->v[i].attempt != without->attempt)
+			continue;
+		r = gpc_checkpoint_get(s->store, s->job, ids->v[i].id, &c, err);
+		if (r == -GPC_ENOTFOUND)
+			r = 0;        /* removed before */
+		else if (r == 0)
+			r = add_blobs_of(s, &c, prefix, to, err);
+	}
+	return r;
+}
+
+static int remove_one(struct gpc_saver *s, const struct gpc_checkpoint_ids *ids,
+	const struct gpc_checkpoint_id *which, struct gpc_error *err)
+{
+	gpc_auto(gpc_checkpoint) struct gpc_checkpoint c = {0};
+	struct blobs old = {0}, rest = {0};
+	gpc_key key, prefix;
+	int r = gpc_checkpoint_get(s->store, s->job, which->id, &c, err);
+
+	if (r < 0)
+		return r == -GPC_ENOTFOUND ? 0 : r;
+	gpc_key_attempt(prefix, s->job, which->attempt, "blobs/");
+	r = add_blobs_of(s, &c, prefix, &old, err);
+	if (r == 0)
+		r = needed(s, ids, which, prefix, &rest, err);
+	if (r == 0)
+		r = gpc_store_del(s->store, gpc_key_checkpoint(key, s->job,
+			which->id), err);
+	for (size_t i = 0; r == 0 && i < old.map.n; i++) {
+		if (gpc_map_has(&rest.map, old.map.entries[i].key))
+			continue;
+		gpc_blob_key(prefix, old.map.entries[i].key, key);
+		r = gpc_store_del(s->store, key, err);
+	}
+	gpc_map_clear(&old.map);
+	gpc_map_clear(&rest.map);
+	return gpc_wrap(err, r, "prune %s", which->id);
+}
+
+int gpc_saver_prune_now(struct gpc_saver *s, int keep,
+	const struct gpc_cancel *cancel, struct gpc_error *err)
+{
+	gpc_auto(gpc_checkpoint_ids) struct gpc_checkpoint_ids ids = {0};
+	int r = gpc_checkpoint_list(s->store, s->job, &ids, err);
+
+	keep = keep < GPC_SPEC_KEEP_DEFAULT ? GPC_SPEC_KEEP_DEFAULT : keep;
+	for (size_t i = 0; r == 0 && i + (size_t)keep < ids.n; i++) {
+		if (gpc_canceled(cancel))
+			break;
+		if (gpc_eq(ids.v[i].id, s->pinned))
+			continue;
+		r = remove_one(s, &ids, &ids.v[i], err);
+	}
+	return r;
+}
+
+int gpc_saver_task_prune(void *arg, const struct gpc_cancel *cancel,
+	struct gpc_error *err)
+{
+	struct gpc_saver *s = arg;
+
+	return gpc_saver_prune_now(s, s->prune_keep, cancel, err);
+}

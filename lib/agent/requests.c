@@ -1,0 +1,151 @@
+/* Requests reach a node as events of its job's journal, which it only reads.
+ * The same events tell that somebody has given the node up: then nothing that
+ * it does counts any more, and it leaves. */
+#include "agent/requests.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "agent/checkpoint.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "record/journal.h"
+
+enum {
+	NOW_GRACE_MS = 2000,        /* cancel --now: no time to save */
+	LEAVE_GRACE_MS = 5000,      /* the attempt is over */
+	NOTICE_MS = 120000,         /* what a cloud gives before it takes back */
+	SAVE_MS = 30000,
+};
+
+static const struct { const char *name; int number; } signals[] = {
+	{ "HUP", SIGHUP }, { "INT", SIGINT }, { "QUIT", SIGQUIT },
+	{ "KILL", SIGKILL }, { "USR1", SIGUSR1 }, { "USR2", SIGUSR2 },
+	{ "TERM", SIGTERM }, { "CONT", SIGCONT }, { "STOP", SIGSTOP },
+	{ "TSTP", SIGTSTP }, { "ALRM", SIGALRM }, { "ABRT", SIGABRT },
+};
+
+static int signal_number(const char *name)
+{
+	if (gpc_starts_with(name, "SIG"))
+		name += 3;
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (gpc_eq_nocase(name, signals[i].name))
+			return signals[i].number;
+	return 0;
+}
+
+static void on_cancel(struct gpc_agent *a, const struct gpc_event *e)
+{
+	bool now = gpc_json_bool_or(gpc_json_get(e->data, "now"), false);
+
+	gpc_agent_stop(a, GPC_REASON_CANCELLED, now ? NOW_GRACE_MS
+		: a->spec.checkpoint.grace_ms, now ? NULL : "final", NULL);
+}
+
+static void on_interrupt(struct gpc_agent *a)
+{
+	int64_t grace = a->spec.checkpoint.grace_ms;
+
+	/* What the program takes is not there for the save any more. */
+	if (grace > NOTICE_MS - SAVE_MS)
+		grace = NOTICE_MS - SAVE_MS;
+	gpc_agent_stop(a, GPC_REASON_SPOT_INTERRUPTED, grace, "notice",
+		"notice of interruption");
+}
+
+static void on_signal(struct gpc_agent *a, const struct gpc_event *e)
+{
+	const char *name = gpc_json_get_str(e->data, "signal");
+	int64_t rank = gpc_json_get_int(e->data, "rank", -1);
+	int number;
+
+	if (!name || (rank >= 0 && rank != a->rank))
+		return;
+	if (gpc_eq_nocase(name, "interrupt")) {
+		on_interrupt(a);
+		return;
+	}
+	number = signal_number(name);
+	if (number && a->child > 0)
+		gpc_agent_signal(a, number);
+	gpc_agent_say(a, GPC_INFO, "signal %s %s", name, !number ? "is unknown"
+		: a->child > 0 ? "sent" : "came while nothing ran");
+}
+
+/* This attempt is over for the others: what we do is not awaited. */
+static void leave(struct gpc_agent *a, enum gpc_reason reason, bool save,
+	const char *why)
+{
+	if (a->abandoned)
+		return;
+	a->abandoned = true;
+	gpc_agent_stop(a, reason, LEAVE_GRACE_MS, save ? "notice" : NULL, why);
+}
+
+static void on_released(struct gpc_agent *a, const struct gpc_event *e)
+{
+	if (gpc_eq(gpc_json_get_str(e->data, "id"), a->node->id))
+		leave(a, GPC_REASON_NODE_LOST, false, "this node was released");
+}
+
+static int on_event(void *arg, const struct gpc_event *e)
+{
+	struct gpc_agent *a = arg;
+	int64_t attempt = gpc_json_get_int(e->data, "attempt", a->attempt);
+
+	a->seen_n = e->n;
+	gpc_job_state_clear(&a->state);
+	gpc_job_state_copy(&a->state, &e->state);
+	switch (e->type) {
+	case GPC_EVENT_CANCEL:
+		on_cancel(a, e);
+		break;
+	case GPC_EVENT_SAVE:
+		gpc_saver_ask(a, gpc_json_get_str(e->data, "label"), e->n);
+		break;
+	case GPC_EVENT_SIGNAL:
+		on_signal(a, e);
+		break;
+	case GPC_EVENT_LOST:
+		if (attempt == a->attempt)
+			leave(a, GPC_REASON_NODE_LOST, true,
+				"another rank was lost");
+		break;
+	case GPC_EVENT_ATTEMPT:
+		if (attempt > a->attempt)
+			leave(a, GPC_REASON_NODE_LOST, false,
+				"a later attempt has begun");
+		break;
+	case GPC_EVENT_ENDED:
+		if (a->step < GPC_STEP_KEEP)
+			leave(a, GPC_REASON_CANCELLED, false,
+				"the job has ended");
+		break;
+	case GPC_EVENT_RELEASED:
+		on_released(a, e);
+		break;
+	case GPC_EVENT_PRUNE:
+		gpc_saver_prune(a, (int)gpc_json_get_int(e->data, "keep", 0));
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+void gpc_requests_poll(struct gpc_agent *a)
+{
+	struct gpc_error err = {0};
+	int r = gpc_journal_read(a->store, a->job.id, a->seen_n, on_event, a,
+		&err);
+
+	if (r == -GPC_EUNSUPPORTED && !a->journal_told) {
+		a->journal_told = true;
+		gpc_agent_say(a, GPC_WARN, "a newer gpucloud writes this "
+			"journal; requests are not seen: %s", err.msg);
+	} else if (r < 0 && r != -GPC_EUNSUPPORTED) {
+		gpc_agent_say(a, GPC_VERBOSE, "journal: %s", err.msg);
+	}
+}

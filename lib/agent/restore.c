@@ -1,0 +1,202 @@
+/* Workspace, file mounts and checkpoint onto the node. */
+#include "agent/restore.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/copy.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "record/checkpoint.h"
+#include "record/keys.h"
+#include "snapshot/snapshot.h"
+
+enum { RETRY_MAX_MS = 10 * 60 * 1000, RETRY_MS = 2000 };
+
+int gpc_agent_path(const struct gpc_agent *a, const char *text,
+	const char *what, char **ret_path, struct gpc_error *err)
+{
+	gpc_autostr *joined = NULL, *path = NULL;
+	int r;
+
+	if (gpc_eq(text, "~") || gpc_starts_with(text, "~/"))
+		joined = gpc_path_join(a->home, text[1] ? text + 2 : ".");
+	else
+		joined = gpc_path_join(a->workdir, text);
+	r = gpc_path_absolute(joined, &path, err);
+	if (r < 0)
+		return r;
+	if (!gpc_path_contains(a->home, path))
+		return gpc_fail(err, GPC_ECONFIG, "%s: %s lies outside the job's "
+			"home, which is all that a job on this machine may "
+			"change", what, text);
+	*ret_path = gpc_steal(&path);
+	return 0;
+}
+
+/* The binary on the job's PATH, under its name. */
+static int link_self(struct gpc_agent *a, struct gpc_error *err)
+{
+	gpc_autostr *link = gpc_path_join(a->bin_dir, "gpucloud");
+	int r = gpc_mkdirs(a->bin_dir, 0700, err);
+
+	if (r == 0 && symlink(a->options->self_path, link) < 0
+		&& errno != EEXIST)
+		r = gpc_fail_sys(err, errno, "cannot make %s", link);
+	return r;
+}
+
+int gpc_restore_places(struct gpc_agent *a, struct gpc_error *err)
+{
+	const char *dir = a->options->node_dir;
+	const char *ckpt = a->spec.checkpoint.path;
+	gpc_autofd fd = -1;
+	int r = 0;
+
+	a->home = gpc_path_join(dir, "home");
+	a->workdir = gpc_path_join(a->home, "sky_workdir");
+	a->bin_dir = gpc_path_join(dir, "bin");
+	a->metrics_path = gpc_path_join(dir, "metrics.jsonl");
+	if (a->node->user_home)
+		r = gpc_home(&a->job_home, err);
+	else
+		a->job_home = gpc_strdup(a->home);
+	if (r == 0 && ckpt)
+		r = gpc_agent_path(a, ckpt, "checkpoint.path",
+			&a->checkpoint_dir, err);
+	else if (r == 0)
+		a->checkpoint_dir = gpc_path_join(a->home, "checkpoint");
+	if (r == 0 && (gpc_eq(a->checkpoint_dir, a->workdir)
+		|| gpc_eq(a->checkpoint_dir, a->home)))
+		r = gpc_fail(err, GPC_ECONFIG, "checkpoint.path: %s is the whole "
+			"workdir; name a folder in it", ckpt);
+	if (r == 0)
+		r = gpc_mkdirs(a->workdir, 0755, err);
+	if (r == 0)
+		r = link_self(a, err);
+	if (r == 0)
+		r = gpc_open(a->metrics_path, O_WRONLY | O_CREAT | O_APPEND,
+			0600, &fd, err);
+	return r;
+}
+
+static int restore_workspace(struct gpc_agent *a,
+	const struct gpc_cancel *cancel, struct gpc_error *err)
+{
+	struct gpc_restore_options o = { .overwrite = true, .cancel = cancel };
+	gpc_autoptr(gpc_json) *head = NULL;
+	int r;
+
+	if (!a->job.workspace)
+		return 0;
+	r = gpc_snapshot_get_head(a->store, "blobs/", a->job.workspace, &head,
+		err);
+	if (r == 0)
+		r = gpc_snapshot_restore(a->store, head, "blobs/", a->workdir,
+			&o, err);
+	return gpc_wrap(err, r, "workspace");
+}
+
+/* A source that is not there or not readable is the user's to mend: trying
+ * again would not help. */
+static int blame_source(int r, struct gpc_error *err)
+{
+	if (r == 0 || (err->sys != ENOENT && err->sys != EACCES
+		&& err->sys != EPERM && err->sys != ENOTDIR && err->sys != ELOOP))
+		return r;
+	err->code = GPC_ECONFIG;
+	return -GPC_ECONFIG;
+}
+
+static int mount(struct gpc_agent *a, const struct gpc_spec_mount *m,
+	const struct gpc_cancel *cancel, struct gpc_error *err)
+{
+	gpc_autostr *target = NULL, *slashed = NULL;
+	gpc_autostr *what = gpc_format("file_mounts.%s", m->target);
+	const char *one[] = { m->source };
+	const char *const *sources = m->sources.n
+		? (const char *const *)m->sources.v : one;
+	size_t n = m->sources.n ? m->sources.n : m->source ? 1 : 0;
+	int r = gpc_agent_path(a, m->target, what, &target, err);
+
+	if (r < 0)
+		return r;
+	if (n == 0)
+		r = gpc_mkdirs(target, 0755, err);
+	slashed = gpc_format("%s%s", target,
+		n > 1 || gpc_ends_with(m->target, "/") ? "/" : "");
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		if (!gpc_spec_source_is_local(sources[i]))
+			return gpc_fail(err, GPC_EUNSUPPORTED, "%s: %s: only "
+				"paths of this machine can be mounted yet", what,
+				sources[i]);
+		r = gpc_copy_tree(gpc_spec_source_path(sources[i]), slashed,
+			cancel, err);
+	}
+	return gpc_wrap(err, blame_source(r, err), "%s", what);
+}
+
+static const struct gpc_json *part_of(const struct gpc_checkpoint *c, int rank)
+{
+	const struct gpc_json *head = NULL;
+
+	/* One part is rank 0's, which every rank goes on from. */
+	gpc_vec_each(p, &c->parts)
+		if (p->rank == rank || (!head && c->parts.n == 1))
+			head = p->head;
+	return head;
+}
+
+static int restore_checkpoint(struct gpc_agent *a,
+	const struct gpc_cancel *cancel, struct gpc_error *err)
+{
+	struct gpc_restore_options o = { .overwrite = true, .cancel = cancel };
+	gpc_auto(gpc_checkpoint) struct gpc_checkpoint c = {0};
+	const struct gpc_json *head;
+	gpc_key prefix;
+	int r = gpc_mkdirs(a->checkpoint_dir, 0755, err);
+
+	if (r < 0 || !a->resume_from)
+		return r;
+	r = gpc_checkpoint_get(a->store, a->job.id, a->resume_from, &c, err);
+	head = r == 0 ? part_of(&c, a->rank) : NULL;
+	if (r == 0 && !head)
+		return 0;
+	if (r == 0)
+		r = gpc_snapshot_restore(a->store, head, gpc_key_attempt(prefix,
+			a->job.id, c.attempt, "blobs/"), a->checkpoint_dir, &o,
+			err);
+	a->restored = r == 0;
+	return gpc_wrap(err, r, "checkpoint %s", a->resume_from);
+}
+
+static int restore_all(struct gpc_agent *a, const struct gpc_cancel *cancel,
+	struct gpc_error *err)
+{
+	int r = restore_workspace(a, cancel, err);
+
+	for (size_t i = 0; r == 0 && i < a->spec.file_mounts.n; i++)
+		r = mount(a, &a->spec.file_mounts.v[i], cancel, err);
+	return r < 0 ? r : restore_checkpoint(a, cancel, err);
+}
+
+int gpc_restore_task(void *arg, const struct gpc_cancel *cancel,
+	struct gpc_error *err)
+{
+	struct gpc_agent *a = arg;
+	int64_t end = gpc_boot_ms() + RETRY_MAX_MS;
+
+	for (;;) {
+		int r = restore_all(a, cancel, err);
+
+		if (r == 0 || !gpc_agent_may_retry(err) || gpc_canceled(cancel)
+			|| gpc_boot_ms() >= end)
+			return r;
+		for (int i = 0; i < 10 && !gpc_canceled(cancel); i++)
+			gpc_sleep_ms(RETRY_MS / 10);
+	}
+}
