@@ -26,8 +26,9 @@ enum {
 	INTERVAL_MS = 10000, SLOW_INTERVAL_MS = 60000,
 	RETRY_MS = 500, FAR_MS = 60000, TALK_MAX = 1 << 20,
 };
-enum { LOG, MARKS, AGENT, METRICS, STREAMS };
-static const char *const folders[] = { "log/", "marks/", "agent/", "metrics/" };
+/* Marks go out before the bytes that they are about: readers rely on it. */
+enum { MARKS, LOG, AGENT, METRICS, STREAMS };
+static const char *const folders[] = { "marks/", "log/", "agent/", "metrics/" };
 
 struct gpc_logs {
 	int in[GPC_LOGS_PIPES], out[GPC_LOGS_PIPES];
@@ -78,7 +79,7 @@ int gpc_logs_new(struct gpc_store *s, const char *job, int attempt, int rank,
 
 		l->w[i] = gpc_stream_writer_new(s,
 			gpc_key_rank(key, job, attempt, rank, folders[i]),
-			i == LOG || i == MARKS ? INTERVAL_MS : SLOW_INTERVAL_MS);
+			i <= LOG ? INTERVAL_MS : SLOW_INTERVAL_MS);
 	}
 	l->chunk = gpc_alloc(CHUNK);
 	*ret_l = l;
@@ -238,7 +239,7 @@ void gpc_logs_pump(struct gpc_logs *l, int64_t now_ms)
 			l->rest_until_ms = now_ms + GATHER_MS;
 	}
 	for (int i = 0; i < STREAMS; i++)
-		if (now_ms >= l->due_ms[i] || (i <= MARKS && most))
+		if (now_ms >= l->due_ms[i] || (i <= LOG && most))
 			tick(l, i, now_ms);
 }
 
