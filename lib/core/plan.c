@@ -169,20 +169,16 @@ static int none_fits(const struct gpc_offers *offers, bool only_price,
 
 static bool is_free(const char *provider)
 {
-	struct gpc_provider_context ctx = {0};
-	gpc_autoptr(gpc_provider) *p = NULL;
-
-	return gpc_provider_open(provider, &ctx, &p, NULL) == 0 &&
-		(p->ops->caps & GPC_PROVIDER_FREE);
+	return gpc_provider_caps(provider) & GPC_PROVIDER_FREE;
 }
 
 /* The least of what the spec says, what the money buys, and (for machines that
  * are paid by the hour) a day. */
-static void bound_life(const struct gpc_spec *spec, struct gpc_plan *p,
-	struct gpc_money spent, int64_t ran_ms)
+static void bound_life(struct gpc_session *s, const struct gpc_spec *spec,
+	struct gpc_plan *p, struct gpc_money spent, int64_t ran_ms)
 {
 	const struct gpc_spec_limits *l = &spec->limits;
-	bool by_hour = !is_free(p->offers.v[0].provider);
+	bool by_hour = !is_free(s, p->offers.v[0].provider);
 
 	p->free = p->hourly.micros == 0;
 	if (by_hour) {
@@ -268,7 +264,7 @@ int gpc_plan_make_without(struct gpc_session *s, const struct gpc_spec *spec,
 	r = check_caps(spec, &p, spent, err);
 	if (r < 0)
 		return r;
-	bound_life(spec, &p, spent, ran_ms);
+	bound_life(s, spec, &p, spent, ran_ms);
 	*ret_p = p;
 	p = (struct gpc_plan) {0};
 	return 0;
