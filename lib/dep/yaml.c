@@ -506,6 +506,34 @@ static int check_bytes(const char *text, size_t n, const char *name,
 	return -GPC_ECONFIG;
 }
 
+/* JSON that YAML 1.1 would refuse or change: DEL and line separators stand raw
+ * in JSON text, and characters beyond 16 bits may be pairs of escapes. */
+static bool is_json_only(const char *text, size_t n)
+{
+	size_t at = 0;
+
+	while (at < n && strchr(" \t\r\n", text[at]))
+		at++;
+	if (at == n || (text[at] != '{' && text[at] != '['))
+		return false;
+	for (; at < n; at++) {
+		if ((unsigned char)text[at] >= 0x7f ||
+		    (n - at > 2 && text[at] == '\\' && text[at + 1] == 'u' &&
+			(text[at + 2] | 0x20) == 'd'))
+			return true;
+	}
+	return false;
+}
+
+static bool read_json(const char *text, size_t n, const char *name,
+	struct gpc_yaml_docs *ret_docs)
+{
+	gpc_autoptr(gpc_json) *j = NULL;
+
+	return is_json_only(text, n) && !gpc_json_parse(text, n, &j, NULL) &&
+		!gpc_yaml_from_json(j, name, ret_docs, NULL);
+}
+
 int gpc_yaml_parse(const char *text, size_t n, const char *name,
 	struct gpc_yaml_docs *ret_docs, struct gpc_error *err)
 {
@@ -515,6 +543,8 @@ int gpc_yaml_parse(const char *text, size_t n, const char *name,
 
 	if (e)
 		return e;
+	if (read_json(text, n, name, ret_docs))
+		return 0;
 	if (!yaml_parser_initialize(&r.parser))
 		return gpc_fail(err, GPC_EIO, "%s: out of memory", name);
 	yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);

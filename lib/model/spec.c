@@ -69,6 +69,10 @@ char *gpc_spec_where(const struct gpc_spec *spec, const char *field)
 			return gpc_format("%s:%d:%d", source, p->line,
 				p->column);
 	}
+	if (gpc_eq(field, "resources.infra"))  /* its older form */
+		return gpc_spec_where(spec, "resources.cloud");
+	if (gpc_eq(field, "managed_secrets"))  /* the list form of secrets */
+		return gpc_spec_where(spec, "secrets");
 	return gpc_strdup(source);
 }
 

@@ -124,7 +124,8 @@ static int parse_wish(struct gpc_spec_reader *r,
 		at = 2;
 	} else if (parse_memory_word(word[0], g)) {
 		at = 1;
-	} else if (is_gpu_word(word[0])) {
+	} else if (is_gpu_word(word[0]) && (gpc_gpu_find(word[0]) ||
+			!isdigit((unsigned char)*word[0]))) {
 		set_name(r, node, word[0], g);
 		at = 1;
 	}

@@ -84,9 +84,22 @@ static const char *title_sep(const struct gpc_spec_field *f)
 	return gpc_eq(f->section, "task") ? "" : ".";
 }
 
+/* Sections as the path that a user sees. */
 static const char *title_section(const struct gpc_spec_field *f)
 {
-	return gpc_eq(f->section, "task") ? "" : f->section;
+	static const char *const paths[][2] = {
+		{"task", ""}, {"ask", "checkpoint.ask"}, {"idle", "limits.idle"},
+		{"mount", "file_mounts"}, {"artifact", "artifacts"},
+		{"node_volumes", "resources.volumes"}, {"volume", "volumes"},
+		{"mount_config", "config"}, {"mount_plain", "config.mount"},
+		{"mount_cached", "config.mount_cached"},
+	};
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+		if (gpc_eq(f->section, paths[i][0]))
+			return paths[i][1];
+	}
+	return f->section;
 }
 
 int gpc_spec_expected(struct gpc_spec_reader *r,
@@ -201,8 +214,13 @@ int gpc_spec_read_value(struct gpc_spec_reader *r,
 	const struct gpc_spec_field *f, const struct gpc_yaml_node *node,
 	void *base)
 {
-	if (gpc_spec_is_null(node))
+	if (gpc_spec_is_null(node)) {
+		if (node && gpc_eq(node->text, "~"))
+			gpc_spec_warn(r, node, "%s%s%s: a bare ~ is nothing in "
+				"YAML; write \"~\" for your home",
+				title_section(f), title_sep(f), f->name);
 		return 0;
+	}
 	return gpc_spec_kind_of(f)->read(r, f, node, slot_of(f, base));
 }
 

@@ -438,7 +438,7 @@ static int check_ask(struct resolver *r)
 	if (!c->ask_every_ms)
 		return 0;
 	if (!c->ask_signal || c->ask_signal == SIGTERM)
-		return fail(r, "ask.every", "checkpoint.ask: every needs a "
+		return fail(r, "checkpoint.ask.every", "checkpoint.ask: every needs a "
 			"signal that the program takes as a wish to save, such "
 			"as SIGUSR1");
 	return 0;
