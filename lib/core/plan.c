@@ -174,11 +174,11 @@ static bool is_free(const char *provider)
 
 /* The least of what the spec says, what the money buys, and (for machines that
  * are paid by the hour) a day. */
-static void bound_life(struct gpc_session *s, const struct gpc_spec *spec,
-	struct gpc_plan *p, struct gpc_money spent, int64_t ran_ms)
+static void bound_life(const struct gpc_spec *spec, struct gpc_plan *p,
+	struct gpc_money spent, int64_t ran_ms)
 {
 	const struct gpc_spec_limits *l = &spec->limits;
-	bool by_hour = !is_free(s, p->offers.v[0].provider);
+	bool by_hour = !is_free(p->offers.v[0].provider);
 
 	p->free = p->hourly.micros == 0;
 	if (by_hour) {
@@ -264,7 +264,7 @@ int gpc_plan_make_without(struct gpc_session *s, const struct gpc_spec *spec,
 	r = check_caps(spec, &p, spent, err);
 	if (r < 0)
 		return r;
-	bound_life(s, spec, &p, spent, ran_ms);
+	bound_life(spec, &p, spent, ran_ms);
 	*ret_p = p;
 	p = (struct gpc_plan) {0};
 	return 0;
