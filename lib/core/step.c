@@ -202,7 +202,7 @@ static bool all_released(const struct gpc_job_state *st)
 	return true;
 }
 
-/* Ended and nothing held: secrets go, the index entry moves. */
+/* Ended and nothing held: secrets and our record go, the index entry moves. */
 static int close_job(struct gpc_supervision *sv, struct gpc_error *err)
 {
 	gpc_key key;
@@ -213,6 +213,8 @@ static int close_job(struct gpc_supervision *sv, struct gpc_error *err)
 	if (sv->job.secrets.n > 0)
 		r = gpc_store_del(sv->session->store,
 			gpc_key_secrets(key, sv->job.id), err);
+	if (r == 0)
+		r = gpc_supervision_let_go(sv, err);
 	if (r == 0)
 		r = gpc_index_put_done(sv->session->store, &sv->job,
 			&sv->journal.state, err);

@@ -68,6 +68,10 @@ struct gpc_supervision {
 /* supervisor.c: the right to act on this job. */
 int gpc_supervision_hold(struct gpc_supervision *sv, int64_t now_ms,
 	bool *ret_holding, struct gpc_error *err) gpc_must_check;
+/* Removes our record, so that whoever comes next (after a resume) need not wait
+ * until it is stale. */
+int gpc_supervision_let_go(struct gpc_supervision *sv,
+	struct gpc_error *err) gpc_must_check;
 void gpc_supervision_note(struct gpc_supervision *sv, const char *fmt, ...)
 	gpc_printf(2, 3);             /* NULL clears it */
 

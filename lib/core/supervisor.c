@@ -67,6 +67,8 @@ static bool is_dead_here(const struct gpc_json *record, const char *boot)
 	return b && boot[0] && gpc_eq(b, boot) && !gpc_proc_alive(pid, start);
 }
 
+/* Without a record there is no holder: it let the job go, or died before its
+ * first one. */
 static bool may_take(struct gpc_supervision *sv, char *text, int64_t now_ms)
 {
 	gpc_autoptr(gpc_json) *record = NULL;
@@ -78,7 +80,7 @@ static bool may_take(struct gpc_supervision *sv, char *text, int64_t now_ms)
 	} else {
 		free(text);
 	}
-	if (!sv->journal.state.supervisor)
+	if (!sv->journal.state.supervisor || !sv->seen[0])
 		return true;
 	if (now_ms - sv->seen_ms >= STALE_MS)
 		return true;
@@ -103,6 +105,16 @@ static int take(struct gpc_supervision *sv, int64_t now_ms, bool *ret_holding,
 	if (r == -GPC_ECONFLICT)
 		return 0;
 	return r == 0 ? put_record(sv, now_ms, err) : r;
+}
+
+int gpc_supervision_let_go(struct gpc_supervision *sv, struct gpc_error *err)
+{
+	gpc_key key;
+
+	if (!gpc_eq(sv->journal.state.supervisor, sv->id))
+		return 0;
+	gpc_key_job_file(key, sv->job.id, "supervisor");
+	return gpc_store_del(sv->session->store, key, err);
 }
 
 int gpc_supervision_hold(struct gpc_supervision *sv, int64_t now_ms,

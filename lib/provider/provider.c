@@ -26,6 +26,15 @@ const char *const *gpc_provider_names(size_t *ret_n)
 	return names;
 }
 
+unsigned gpc_provider_caps(const char *name)
+{
+	for (size_t i = 0; i < N_ALL; i++) {
+		if (gpc_eq(all[i]->name, name))
+			return all[i]->caps;
+	}
+	return 0;
+}
+
 static int unknown(const char *name, struct gpc_error *err)
 {
 	const char *near = gpc_nearest(name, names, N_ALL);

@@ -71,3 +71,5 @@ int gpc_provider_open(const char *name, const struct gpc_provider_context *ctx,
 void gpc_provider_free(struct gpc_provider *p);
 GPC_CLEANUP_POINTER(gpc_provider);
 const char *const *gpc_provider_names(size_t *ret_n);
+/* Its caps without opening it; 0 for an unknown name. */
+unsigned gpc_provider_caps(const char *name);
