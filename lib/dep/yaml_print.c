@@ -74,7 +74,8 @@ static bool is_plain(const char *text)
 	    gpc_eq(text, "Y") || gpc_eq(text, "N"))
 		return false;
 	if (strchr(" \t-?:,[]{}#&*!|>'\"%@`=<", text[0]) ||
-	    text[n - 1] == ' ' || text[n - 1] == ':')
+	    text[n - 1] == ' ' || text[n - 1] == ':' ||
+	    gpc_starts_with(text, "..."))    /* the end of a document */
 		return false;
 	return !strpbrk(text, "\n\t") && !strstr(text, ": ") &&
 		!strstr(text, " #") && is_raw(text);
