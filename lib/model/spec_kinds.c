@@ -36,7 +36,7 @@ static int need_text(struct gpc_spec_reader *r,
 static int read_text(struct gpc_spec_reader *r, const struct gpc_spec_field *f,
 	const struct gpc_yaml_node *node, void *slot)
 {
-	const char *text;
+	const char *text = NULL;
 	int e = need_text(r, f, node, "text", &text);
 
 	if (!e && slot)
@@ -329,7 +329,7 @@ static int read_strv(struct gpc_spec_reader *r, const struct gpc_spec_field *f,
 	const struct gpc_yaml_node *node, void *slot)
 {
 	gpc_auto(gpc_strv) struct gpc_strv s = {0};
-	const char *text;
+	const char *text = NULL;
 
 	if (node->kind == GPC_YAML_MAP)
 		return gpc_spec_expected(r, f, node, "text or a list of texts");
