@@ -137,7 +137,7 @@ static bool parse_done(const char *key, struct gpc_index_entry *ret_x)
 {
 	struct gpc_index_entry x = {0};
 	struct gpc_str rest = gpc_str_of(key + strlen(DONE));
-	struct gpc_str part[7], month;
+	struct gpc_str part[7], month, extra;
 	int status, reason;
 
 	if (!gpc_str_split(&rest, '/', &month))
@@ -145,7 +145,7 @@ static bool parse_done(const char *key, struct gpc_index_entry *ret_x)
 	for (int i = 0; i < 7; i++)
 		if (!gpc_str_split(&rest, '~', &part[i]))
 			return false;
-	if (rest.len || !read_job(part[0], &x) ||
+	if (gpc_str_split(&rest, '~', &extra) || !read_job(part[0], &x) ||
 		!read_word(part[1], gpc_job_status_names, &status) ||
 		!read_word(part[2], gpc_reason_names, &reason) ||
 		!read_money(part[3], &x.spent) ||

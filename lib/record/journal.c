@@ -244,12 +244,21 @@ int gpc_journal_read(struct gpc_store *s, const char *job, int64_t after,
 {
 	for (int64_t n = (after < 0 ? 0 : after) + 1;; n++) {
 		gpc_auto(gpc_event) struct gpc_event e = {0};
-		int r = get_event(s, job, n, &e, err);
+		struct gpc_error why;
+		int r = get_event(s, job, n, &e, &why);
 
 		if (r == -GPC_ENOTFOUND)
 			return 0;
-		if (r < 0)
+		if (r == -GPC_EUNSUPPORTED) {
+			gpc_log(s->log, GPC_WARN, "job %s: %s; passed over",
+				job, why.msg);
+			continue;
+		}
+		if (r < 0) {
+			if (err)
+				*err = why;
 			return r;
+		}
 		if (fn(arg, &e) != 0)
 			return 0;
 	}

@@ -45,7 +45,8 @@ int gpc_journal_append(struct gpc_journal *j, enum gpc_event_type type,
  * create or delete). */
 int gpc_journal_is_current(struct gpc_journal *j, bool *ret_current,
 	struct gpc_error *err) gpc_must_check;
-/* Events after number `after` in order; non-zero from fn ends it. */
+/* Events after number `after` in order; non-zero from fn ends it. What a newer
+ * gpucloud wrote is passed over, with a warning to the store's log. */
 typedef int gpc_event_fn(void *arg, const struct gpc_event *e);
 int gpc_journal_read(struct gpc_store *s, const char *job, int64_t after,
 	gpc_event_fn *fn, void *arg, struct gpc_error *err) gpc_must_check;

@@ -44,11 +44,14 @@ static bool key_offset(const char *folder, const char *key,
 	uint64_t *ret_offset)
 {
 	const char *name = key + strlen(folder);
+	char hex[17] = "";
 	uint8_t bytes[8];
 	uint64_t n = 0;
 
-	if (strnlen(name, 17) < 17 || name[16] != '-' ||
-		!gpc_unhex(name, bytes, 8))
+	if (strnlen(name, 17) < 17 || name[16] != '-')
+		return false;
+	memcpy(hex, name, 16);
+	if (!gpc_unhex(hex, bytes, 8))
 		return false;
 	for (int i = 0; i < 8; i++)
 		n = n << 8 | bytes[i];
