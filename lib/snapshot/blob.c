@@ -1,0 +1,138 @@
+/* See blob.h. A blob's name is the hash of its bytes: a put of present bytes
+ * changes nothing, so being wrong about presence costs time, never data.
+ */
+#include "snapshot/blob.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "snapshot/snapshot.h"
+
+void gpc_blob_key(const char *prefix, const char *sha256, char ret_key[520])
+{
+	size_t n = strlen(prefix);
+
+	if (n > 450)
+		n = 450;        /* such a key is refused by every store */
+	memcpy(ret_key, prefix, n);
+	memcpy(ret_key + n, sha256, 2);
+	ret_key[n + 2] = '/';
+	memcpy(ret_key + n + 3, sha256, 65);
+}
+
+static void mark(struct gpc_sender *s, const char *hex)
+{
+	pthread_mutex_lock(&s->lock);
+	gpc_map_set(&s->have, hex, s);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static int mark_base(void *arg, const char *hex, uint64_t size,
+	struct gpc_error *err)
+{
+	(void)size;
+	(void)err;
+	mark(arg, hex);
+	return 0;
+}
+
+int gpc_sender_open(struct gpc_sender *s, struct gpc_store *store,
+	const char *prefix, const struct gpc_json *base, struct gpc_error *err)
+{
+	int r = 0;
+
+	memset(s, 0, sizeof(*s));
+	s->store = store;
+	s->prefix = prefix;
+	s->ask = gpc_eq(prefix, GPC_BLOBS_COMMON);
+	pthread_mutex_init(&s->lock, NULL);
+	if (base && !s->ask)
+		r = gpc_snapshot_blobs(store, base, prefix, mark_base, s, err);
+	if (r < 0)
+		gpc_sender_close(s);
+	return r;
+}
+
+void gpc_sender_close(struct gpc_sender *s)
+{
+	gpc_map_clear(&s->have);
+	pthread_mutex_destroy(&s->lock);
+}
+
+int gpc_sender_has(struct gpc_sender *s, const uint8_t sum[GPC_SHA256_SIZE],
+	uint64_t size, bool *ret_has, struct gpc_error *err)
+{
+	char hex[GPC_SHA256_HEX], key[520];
+	struct gpc_object o = {0};
+	struct gpc_error why = {0};
+	int r;
+
+	gpc_hex(sum, GPC_SHA256_SIZE, hex);
+	pthread_mutex_lock(&s->lock);
+	*ret_has = gpc_map_has(&s->have, hex);
+	pthread_mutex_unlock(&s->lock);
+	if (*ret_has || !s->ask)
+		return 0;
+	gpc_blob_key(s->prefix, hex, key);
+	r = gpc_store_head(s->store, key, &o, &why);
+	if (r == -GPC_ENOTFOUND)
+		return 0;
+	if (r < 0) {
+		if (err)
+			*err = why;
+		return gpc_wrap(err, r, "blob %s", key);
+	}
+	*ret_has = o.size == size && o.modified_ms > 0
+		&& o.now_ms - o.modified_ms < GPC_BLOB_FRESH_MS;
+	if (*ret_has)
+		mark(s, hex);
+	return 0;
+}
+
+int gpc_sender_put(struct gpc_sender *s, const uint8_t sum[GPC_SHA256_SIZE],
+	const struct gpc_body *body, struct gpc_error *err)
+{
+	char hex[GPC_SHA256_HEX], key[520];
+	bool has;
+	int r = gpc_sender_has(s, sum, body->size, &has, err);
+
+	if (r < 0 || has)
+		return r;
+	gpc_hex(sum, GPC_SHA256_SIZE, hex);
+	gpc_blob_key(s->prefix, hex, key);
+	r = gpc_store_put_body(s->store, key, body, 0, err);
+	if (r < 0)
+		return gpc_wrap(err, r, "save blob %s", key);
+	mark(s, hex);
+	atomic_fetch_add(&s->sent_blobs, 1);
+	atomic_fetch_add(&s->sent_bytes, body->size);
+	return 0;
+}
+
+int gpc_blob_get(struct gpc_store *store, const char *prefix,
+	const uint8_t sum[GPC_SHA256_SIZE], uint64_t size,
+	struct gpc_spool *spool, struct gpc_error *err)
+{
+	char hex[GPC_SHA256_HEX], key[520];
+	uint8_t got[GPC_SHA256_SIZE];
+	int r;
+
+	gpc_hex(sum, GPC_SHA256_SIZE, hex);
+	gpc_blob_key(prefix, hex, key);
+	gpc_spool_reset(spool, size);
+	r = gpc_store_get_range(store, key, 0, -1, gpc_spool_add, spool, NULL,
+		err);
+	if (r < 0)
+		return gpc_wrap(err, r, "blob %s", key);
+	gpc_spool_end(spool, got);
+	if (spool->size != size || memcmp(got, sum, sizeof(got)) != 0) {
+		r = gpc_fail(err, GPC_EPROTO,
+			"blob %s is damaged: its bytes do not match its name",
+			key);
+		gpc_hint(err, "save the snapshot again; the store has lost or "
+			"changed bytes");
+		return r;
+	}
+	gpc_spool_rewind(spool);
+	return 0;
+}
