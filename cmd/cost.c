@@ -72,8 +72,11 @@ static struct row *make_rows(const struct gpc_costs *costs)
 
 		rows[i].cost = costs->v[i];
 		rows[i].job = costs->v[i].job;
-		k->node_ms = k->node_ms > 10000 ? k->node_ms -
-			k->node_ms % 1000 : k->node_ms;
+		/* an index entry does not say how long nodes were held */
+		if (!k->node_ms && k->end_ms)
+			k->node_ms = -1;
+		else if (k->node_ms > 10000)
+			k->node_ms -= k->node_ms % 1000;
 		/* what costs nothing is still an amount */
 		if (!k->spent.currency[0])
 			memcpy(k->spent.currency, "USD", 4);

@@ -12,6 +12,7 @@
 #include "cmd/follow_say.h"
 #include "cmd/phrase.h"
 #include "cmd/session_open.h"
+#include "cmd/through.h"
 #include "core/logs.h"
 #include "core/supervise.h"
 #include "record/journal.h"
@@ -172,6 +173,9 @@ static int put_log(void *arg, int rank, int source, const void *data,
 
 	if (!n)
 		return 0;
+	/* a flood may keep the reader busy for long */
+	if (gpc_canceled(f->c->cancel))
+		return gpc_fail(err, GPC_ECANCELED, "interrupted");
 	if (f->o.json)
 		return put_json(f, rank, source, data, n, err);
 	f->wrote_log = true;
@@ -181,10 +185,9 @@ static int put_log(void *arg, int rank, int source, const void *data,
 	if (source == 2 || (t->tty && f->c->out.width))
 		f->midline = open;
 	if (source != 2)
-		return gpc_out_write(&f->c->out, data, n, err);
-	fwrite(data, 1, n, t->to);
-	fflush(t->to);
-	return 0;
+		return gpc_through_stdout(&f->c->out, data, n, f->c->cancel,
+			err);
+	return gpc_through_stderr(data, n, f->c->cancel, err);
 }
 
 static int pump(struct gpc_follow *f, bool at_end, bool *ret_any,

@@ -27,6 +27,12 @@ static void row(struct detail *d, const char *label, const char *text)
 			safe);
 }
 
+static void blank(struct detail *d)
+{
+	if (!d->r)
+		d->r = gpc_out_print(&d->c->out, d->err, "\n");
+}
+
 /* --- how it is ------------------------------------------------------------- */
 static void add_state(struct detail *d, const struct gpc_view *v)
 {
@@ -177,7 +183,7 @@ static void add_tries(struct detail *d, const struct gpc_job_state *st)
 	for (size_t i = 0; i < st->tries.n; i++)
 		fill_try(&rows[i], &st->tries.v[i], st);
 	if (!d->r && st->tries.n) {
-		row(d, "", "");
+		blank(d);
 		d->r = gpc_out_rows(&d->c->out, &try_table, rows, st->tries.n,
 			d->err);
 	}
@@ -209,7 +215,7 @@ static void add_nodes(struct detail *d, const struct gpc_job_state *st)
 {
 	if (d->r || !st->nodes.n)
 		return;
-	row(d, "", "");
+	blank(d);
 	if (!d->r)
 		d->r = gpc_out_rows(&d->c->out, &node_table, st->nodes.v,
 			st->nodes.n, d->err);

@@ -4,13 +4,11 @@
  */
 #include "core/logs.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/time.h"
 #include "cmd/command.h"
 #include "cmd/follow_say.h"
 #include "cmd/session_open.h"
+#include "cmd/through.h"
 #include "core/view.h"
 #include "record/keys.h"
 
@@ -59,14 +57,15 @@ static int put(void *arg, int rank, int source, const void *data, size_t n,
 
 	if (!n)
 		return 0;
+	/* a flood may keep the reader busy for long */
+	if (gpc_canceled(c->cancel))
+		return gpc_fail(err, GPC_ECANCELED, "interrupted");
 	if (c->out.format == GPC_OUT_JSON)
 		return gpc_out_event(&c->out, "event", gpc_follow_log_json(
 			x->job, rank, source, data, n), err);
 	if (source != 2 || x->o->only_stderr)
-		return gpc_out_write(&c->out, data, n, err);
-	fwrite(data, 1, n, c->talk.to);
-	fflush(c->talk.to);
-	return 0;
+		return gpc_through_stdout(&c->out, data, n, c->cancel, err);
+	return gpc_through_stderr(data, n, c->cancel, err);
 }
 
 static int load(struct reading *x, struct gpc_error *err)

@@ -27,7 +27,7 @@ static const struct gpc_opt options[] = {
 	GPC_OPT_STR(0, "nodes", struct offers, nodes, "N",
 		"for this many nodes"),
 	GPC_OPT_STR(0, "infra", struct offers, infra, "INFRA",
-		"only from here: local"),
+		"from here instead of local"),
 	GPC_OPT_FLAG(0, "spot", struct offers, spot,
 		"at the price of the spot market"),
 	GPC_OPT_END
@@ -116,16 +116,10 @@ static int ask_all(struct gpc_session *s, const struct gpc_spec *spec,
 	const struct gpc_resources *want = gpc_spec_candidate(spec, 0);
 	gpc_auto(gpc_ask) struct gpc_ask ask = {0};
 	gpc_autostr *only = gpc_resources_provider(want);
-	size_t n;
-	const char *const *names = gpc_provider_names(&n);
-	int r = 0;
 
 	gpc_plan_ask(spec, want, &ask);
-	if (only)
-		return ask_provider(s, only, &ask, all, err);
-	for (size_t i = 0; !r && i < n; i++)
-		r = ask_provider(s, names[i], &ask, all, err);
-	return r;
+	/* nothing else is enabled where no account is set up */
+	return ask_provider(s, only ? only : "local", &ask, all, err);
 }
 
 /* What fits first, then by price; the order of equals is kept. */

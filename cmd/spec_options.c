@@ -1,6 +1,7 @@
 /* What the command line can change in a spec, as rows for the option parser.
- * The meaning of each word is the model's (gpc_spec_options); here are only its
- * place in the context and the phrase for --help.
+ * The words are the model's (gpc_spec_options), which gives them their meaning;
+ * option tables are constants, so they stand here again, and a unit test sees
+ * that both say the same.
  */
 #include "cmd/spec_load.h"
 
@@ -8,22 +9,33 @@
 	GPC_OPT_STR(0, word, struct gpc_spec_cli, field, arg, __VA_ARGS__)
 
 const struct gpc_opt gpc_spec_cli_options[] = {
-	STR("name", name, "NAME", "the job's name"),
-	STR("workdir", workdir, "DIR", "the folder that is sent",
-		.complete = GPC_COMPLETE_DIR),
-	STR("infra", infra, "INFRA", "where to run: local"),
+	STR("name", name, "NAME", "name of the job"),
+	STR("workdir", workdir, "DIR",
+		"folder that is packed and sent", .complete = GPC_COMPLETE_DIR),
+	STR("nodes", nodes, "N", "number of nodes"),
+	STR("infra", infra, "PROVIDER[/REGION[/ZONE]]", "where to run"),
 	GPC_OPT_STR('g', "gpus", struct gpc_spec_cli, gpus, "NAME[:COUNT]",
-		"GPUs of each node"),
-	STR("cpus", cpus, "N[+]", "CPUs of each node; + means at least"),
-	STR("memory", memory, "GB[+]",
-		"memory of each node; + means at least"),
-	STR("nodes", nodes, "N", "how many nodes"),
-	STR("spot", spot, "BOOL", "buy on the spot market",
-		.implied = "true"),
-	STR("image", image, "IMAGE", "the image of the nodes"),
-	STR("time", time, "TIME", "longest running time over all attempts"),
-	STR("max-cost", max_cost, "MONEY",
-		"the most that the job may cost, over all attempts"),
+		"GPUs per node"),
+	STR("cpus", cpus, "N[+]", "processors per node"),
+	STR("memory", memory, "GB[+]", "memory per node"),
+	STR("spot", spot, "BOOL",
+		"buy machines that may be taken away", .implied = "true"),
+	STR("instance-type", instance_type, "TYPE", "exact machine type"),
+	STR("image", image, "IMAGE", "image of the nodes"),
+	STR("disk-size", disk_size, "GB", "size of the system disk"),
+	STR("disk-tier", disk_tier, "TIER", "speed of the system disk"),
+	STR("network-tier", network_tier, "TIER", "speed between nodes"),
+	STR("ports", ports, "PORT[-LAST]", "ports that are opened"),
+	STR("max-hourly-cost", max_hourly_cost, "AMOUNT",
+		"cap on the hourly price of one node"),
+	STR("max-cost", max_cost, "AMOUNT", "cap on all that the job costs"),
+	STR("time", time, "TIME", "running time over all attempts"),
+	STR("setup-time", setup_time, "TIME", "time of one setup"),
+	STR("deadline", deadline, "DATE", "latest end"),
+	STR("checkpoint", checkpoint, "DIR",
+		"folder that is saved and resumed from"),
+	STR("strict", strict, "BOOL",
+		"run bash with -e and pipefail", .implied = "true"),
 	GPC_OPT_LIST('e', "env", struct gpc_spec_cli, env, "NAME[=VALUE]",
 		"a variable; without =VALUE from the environment"),
 	STR("env-file", env_file, "FILE",

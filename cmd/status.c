@@ -72,6 +72,14 @@ static int64_t rounded(int64_t ms)
 	return ms > 10000 ? ms - ms % 1000 : ms;
 }
 
+/* What costs nothing is still an amount. */
+static struct gpc_money amount(struct gpc_money m)
+{
+	if (!m.currency[0])
+		memcpy(m.currency, "USD", 4);
+	return m;
+}
+
 /* --- rows ------------------------------------------------------------------ */
 static void set_end(struct row *r, enum gpc_job_status status,
 	enum gpc_reason reason)
@@ -113,8 +121,8 @@ static void from_view(struct row *r, const struct gpc_view *v)
 	r->submitted = st->submitted_ms;
 	r->ended = st->ended_ms;
 	r->ran = rounded(v->ran_ms);
-	r->spent = v->spent;
-	r->rate = v->rate;
+	r->spent = amount(v->spent);
+	r->rate = amount(v->rate);
 	r->owner = gpc_format("%s@%s", v->job.owner.user, v->job.owner.host);
 	r->detail = detail(v, r->nodes_held);
 }
@@ -126,7 +134,7 @@ static void from_index(struct row *r, const struct gpc_index_entry *x)
 	r->submitted = x->start_ms;
 	r->ended = x->end_ms;
 	r->ran = -1;
-	r->spent = x->spent;
+	r->spent = amount(x->spent);
 	r->owner = gpc_strdup(x->owner_hash);
 	r->detail = gpc_strdup(gpc_reason_to_str(x->reason));
 }

@@ -145,15 +145,6 @@ static int dry_run(struct gpc_cmd *c, struct gpc_session *s,
 }
 
 /* --- leave to spend -------------------------------------------------------- */
-static bool provider_is_free(struct gpc_session *s, const char *name)
-{
-	struct gpc_provider_context ctx;
-	gpc_autoptr(gpc_provider) *p = NULL;
-
-	return gpc_session_provider(s, name, &ctx, &p, NULL) == 0 &&
-		(p->ops->caps & GPC_PROVIDER_FREE);
-}
-
 static bool below_threshold(const struct gpc_cmd *c, const struct gpc_plan *p)
 {
 	struct gpc_money above = gpc_config_money(&c->config,
@@ -164,14 +155,13 @@ static bool below_threshold(const struct gpc_cmd *c, const struct gpc_plan *p)
 		p->at_most.micros <= above.micros;
 }
 
-static int ask_leave(struct gpc_cmd *c, struct gpc_session *s,
-	const struct gpc_spec *spec, const struct gpc_plan *p,
-	struct gpc_error *err)
+static int ask_leave(struct gpc_cmd *c, const struct gpc_spec *spec,
+	const struct gpc_plan *p, struct gpc_error *err)
 {
 	const struct submit *o = c->ctx;
 
 	if (p->free || o->yes || below_threshold(c, p) ||
-		provider_is_free(s, p->offers.v[0].provider))
+		gpc_provider_caps(p->offers.v[0].provider) & GPC_PROVIDER_FREE)
 		return 0;
 	if (gpc_can_ask(&c->talk)) {
 		if (gpc_ask(&c->talk, "Buy this?"))
@@ -300,7 +290,7 @@ static int submit_one(struct gpc_cmd *c, const struct gpc_spec *spec,
 		r = plan_one(c, s, spec, c->global.verbose > 1, &tree, &plan,
 			err);
 	if (!r)
-		r = ask_leave(c, s, spec, &plan, err);
+		r = ask_leave(c, spec, &plan, err);
 	if (!r)
 		r = hand_over(c, s, spec, &tree, &res, err);
 	if (r)
