@@ -169,7 +169,7 @@ static const struct gpc_spec_field fields[] = {
 {"resources", "ordered", "list of resources", NULL,
 	"alternatives, in this order", BUILT, THEIRS, OWN(candidates),
 	RES(ordered)},
-{"resources", "instance_type", "text", NULL, "exact machine type", REFUSED,
+{"resources", "instance_type", "text", NULL, "exact machine type", BUILT,
 	THEIRS, KIND(TEXT), RES(instance_type)},
 {"resources", "image_id", "image, docker:IMAGE or map of region to image",
 	"the provider's GPU image", "image of the node", REFUSED, THEIRS,

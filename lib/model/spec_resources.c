@@ -12,7 +12,7 @@
 /* --- infra ------------------------------------------------------------------- */
 
 static const char *const providers[] = {
-	"local", "ssh", "slurm", "aws", "gcp", "alibaba", "azure", "k8s",
+	"local", "fake", "ssh", "slurm", "aws", "gcp", "alibaba", "azure", "k8s",
 	"kubernetes", "lambda", "runpod", "nebius", "oci", "ibm", "cudo",
 	"paperspace", "fluidstack", "vast", "vsphere", "do", "scp",
 	"hyperbolic", "seeweb", "shadeform", "primeintellect",

@@ -185,9 +185,6 @@ static int check_mount(struct checker *c, const struct gpc_spec_mount *m)
 		gpc_hint(c->err, "mode: COPY copies the files");
 		return -GPC_EUNSUPPORTED;
 	}
-	if (m->sources.n > 1)
-		return refuse(c, "file_mounts", "file_mounts '%s': a list of "
-			"sources is not built yet", m->target);
 	if (m->name || m->store || m->type || m->config)
 		return refuse(c, "file_mounts", "file_mounts '%s': %s belongs to "
 			"a bucket, which is not built yet", m->target,

@@ -463,6 +463,28 @@ TEST(options_match_fields)
 	assert_true(n >= 20);
 }
 
+TEST(manual_names_every_field)
+{
+	gpc_auto(gpc_buf) struct gpc_buf page = {0};
+	const struct gpc_spec_field *fields;
+	struct gpc_error err;
+	size_t n;
+
+	assert_ok(gpc_read_file(GPC_TEST_SOURCE "/man/gpucloud-spec.5.scd",
+		1 << 20, &page, &err));
+	fields = gpc_spec_fields(&n);
+	for (size_t i = 0; i < n; i++) {
+		gpc_autostr *word = gpc_format("*%s*", fields[i].name);
+
+		if (fields[i].state != GPC_SPEC_INTERNAL &&
+		    !strstr(page.data, word))
+			fail_msg("gpucloud-spec(5) lacks %s of %s",
+				fields[i].name, fields[i].section);
+		assert_non_null(fields[i].forms);
+		assert_non_null(fields[i].help);
+	}
+}
+
 /* --- GPUs ------------------------------------------------------------------------- */
 
 TEST(knows_gpu_names)
@@ -586,6 +608,7 @@ int main(void)
 		cmocka_unit_test(makes_a_spec_of_a_command),
 		cmocka_unit_test(names_a_job_without_name),
 		cmocka_unit_test(options_match_fields),
+		cmocka_unit_test(manual_names_every_field),
 		cmocka_unit_test(knows_gpu_names),
 		cmocka_unit_test(templates_work),
 		cmocka_unit_test(survives_damage),
