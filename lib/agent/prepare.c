@@ -112,6 +112,8 @@ static int read_spec(struct gpc_agent *a, struct gpc_error *err)
 
 	if (r < 0)
 		a->spec.num_nodes = a->state.num_nodes;  /* others wait for us */
+	if (a->spec.checkpoint.grace_ms <= 0)
+		a->spec.checkpoint.grace_ms = GPC_SPEC_GRACE_DEFAULT_MS;
 	return gpc_wrap(err, r, "job.json");
 }
 
