@@ -12,6 +12,7 @@
 #include "dep/crypto.h"
 
 #define CAPACITY_RETRY_MS 5000
+#define CAPACITY_RETRY_MAX_MS 300000
 #define UNCLEAR_RETRY_MS 2000
 
 int gpc_supervision_attempt(struct gpc_supervision *sv, bool uncounted,
@@ -108,7 +109,8 @@ static void fill_launch(struct gpc_supervision *sv, struct gpc_plan *plan,
 	gpc_json_set_str(l->rest, "expires_reason", end_by_reasons[plan->end_by]);
 }
 
-/* Capacity comes and goes: wait as long as the spec says, else for ever. */
+/* Capacity comes and goes: wait as long as the spec says, else for ever. Each
+ * round of asking is journalled, so the rounds become rare. */
 static int wait_for_capacity(struct gpc_supervision *sv, bool *progressed,
 	const struct gpc_error *why, struct gpc_error *err)
 {
@@ -122,9 +124,23 @@ static int wait_for_capacity(struct gpc_supervision *sv, bool *progressed,
 		return gpc_supervision_end(sv, sv->refused_code == GPC_EQUOTA ?
 			GPC_REASON_QUOTA : GPC_REASON_NO_CAPACITY, 0, 0, 0,
 			progressed, err);
-	sv->retry_ms = now + CAPACITY_RETRY_MS;
+	sv->wait_pause_ms = sv->wait_pause_ms ? 2 * sv->wait_pause_ms :
+		CAPACITY_RETRY_MS;
+	if (sv->wait_pause_ms > CAPACITY_RETRY_MAX_MS)
+		sv->wait_pause_ms = CAPACITY_RETRY_MAX_MS;
+	sv->retry_ms = now + sv->wait_pause_ms;
+	if (limit > 0 && sv->retry_ms > sv->wait_since_ms + limit)
+		sv->retry_ms = sv->wait_since_ms + limit;
 	gpc_supervision_note(sv, "waits for capacity: %s", why->msg);
 	return 0;
+}
+
+static bool is_used_up(const struct gpc_supervision *sv)
+{
+	struct gpc_money cap = sv->spec.limits.cost;
+
+	return cap.currency[0] && gpc_cost_spent(&sv->journal.state,
+		gpc_wall_ms()).micros >= cap.micros;
 }
 
 static int cannot_buy(struct gpc_supervision *sv, bool *progressed,
@@ -132,7 +148,8 @@ static int cannot_buy(struct gpc_supervision *sv, bool *progressed,
 {
 	switch (why->code) {
 	case GPC_EOVERCAP:
-		return gpc_supervision_end(sv, sv->spec.limits.cost.currency[0] ?
+		gpc_supervision_note(sv, "cannot start: %s", why->msg);
+		return gpc_supervision_end(sv, is_used_up(sv) ?
 			GPC_REASON_COST_LIMIT : GPC_REASON_PRICE_ABOVE_CAP,
 			0, 0, 0, progressed, err);
 	case GPC_ECONFIG:
@@ -316,7 +333,7 @@ int gpc_supervision_create(struct gpc_supervision *sv, size_t intent,
 		&why) < 0)
 		return create_failed(sv, intent, &launch, progressed, &why, err);
 	source->listed = false;
-	sv->wait_since_ms = 0;
+	sv->wait_since_ms = sv->wait_pause_ms = 0;
 	gpc_pairs_clear(&sv->refused);
 	gpc_supervision_note(sv, NULL);
 	return gpc_supervision_append(sv, GPC_EVENT_CREATED,
