@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "base/time.h"
+#include "core/reconcile.h"
 #include "core/request.h"
 #include "core_lab.h"
 #include "record/index.h"
@@ -466,6 +467,7 @@ static void cancel_at(enum when when, bool now)
 	struct gpc_error err;
 	bool ended = true;
 	int64_t began;
+	int swept = 0;
 
 	bring_to(lab, sv, job, when);
 	assert_ok(gpc_request_cancel(lab->s, job, now, &ended, &err));
@@ -485,11 +487,12 @@ static void cancel_at(enum when when, bool now)
 		assert_true(gpc_boot_ms() - began < 30000);
 	assert_ok(gpc_request_cancel(lab->s, job, now, &ended, &err));
 	assert_true(ended);
-	/* A machine of an answer that was lost dies by its birth rule, or the
-	 * sweep of reconcile ends it: no event names it. */
-	if (when != AT_INTENT)
-		lab_check(lab, job, 1);
+	/* A machine whose answer was lost dies by its birth rule, or the sweep
+	 * ends it: no event names it. */
+	assert_ok(gpc_reconcile(lab->s, &swept, &err));
+	assert_int_equal(swept, when == AT_INTENT);
 	assert_true(lab_ledger(lab).made <= 1);
+	lab_check(lab, job, 1);
 	gpc_supervision_free(sv);
 	lab_free(lab);
 }
