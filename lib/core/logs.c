@@ -25,8 +25,7 @@ struct log_part {               /* one rank of one attempt */
 	struct gpc_buf mark_bytes;
 	GPC_VEC(struct gpc_mark) known;  /* from the current byte on */
 	struct source_line lines[3];     /* by source */
-	uint64_t skip_lines;
-	bool started;
+	struct gpc_buf chunk;            /* read, and not yet delivered */
 };
 struct gpc_log_reader {
 	struct gpc_session *session;
@@ -52,6 +51,7 @@ static void part_free(struct log_part *p)
 	gpc_stream_reader_free(p->log);
 	gpc_stream_reader_free(p->marks);
 	gpc_buf_clear(&p->mark_bytes);
+	gpc_buf_clear(&p->chunk);
 	gpc_vec_free(&p->known);
 	for (size_t i = 0; i < 3; i++)
 		gpc_buf_clear(&p->lines[i].pending);
@@ -178,41 +178,44 @@ static int find_tail(struct gpc_log_reader *r, struct log_part *p, int64_t lines
 	return 0;
 }
 
+/* The first byte of a run that is young enough, or the end. */
+static int find_since(struct gpc_log_reader *r, struct log_part *p,
+	uint64_t *ret_offset, struct gpc_error *err)
+{
+	gpc_key folder;
+
+	gpc_vec_each(m, &p->known) {
+		if (m->wall_ms >= r->options.since_ms) {
+			*ret_offset = m->offset;
+			return 0;
+		}
+	}
+	folder_of(r, p, "log/", folder);
+	return gpc_stream_size(r->session->store, folder, ret_offset, err);
+}
+
+/* May fail and be called again: it has begun when p->log is there. */
 static int part_start(struct gpc_log_reader *r, struct log_part *p,
 	struct gpc_error *err)
 {
-	uint64_t offset = 0;
+	uint64_t offset = 0, since = 0;
 	gpc_key folder;
 	int rc;
 
-	p->started = true;
 	folder_of(r, p, "marks/", folder);
-	p->marks = gpc_stream_reader_new(r->session->store, folder, 0);
+	if (!p->marks)
+		p->marks = gpc_stream_reader_new(r->session->store, folder, 0);
 	rc = read_marks(p, err);
 	if (rc == 0 && r->options.tail >= 0)
 		rc = find_tail(r, p, r->options.tail, &offset, err);
+	if (rc == 0 && r->options.since_ms > 0)
+		rc = find_since(r, p, &since, err);
 	if (rc < 0)
 		return rc;
-	if (r->options.since_ms > 0) {
-		uint64_t since = UINT64_MAX;
-
-		gpc_vec_each(m, &p->known) {
-			if (m->wall_ms >= r->options.since_ms) {
-				since = m->offset;
-				break;
-			}
-		}
-		if (since == UINT64_MAX) {
-			folder_of(r, p, "log/", folder);
-			rc = gpc_stream_size(r->session->store, folder, &since,
-				err);
-		}
-		if (rc == 0 && since > offset)
-			offset = since;
-	}
 	folder_of(r, p, "log/", folder);
-	p->log = gpc_stream_reader_new(r->session->store, folder, offset);
-	return rc;
+	p->log = gpc_stream_reader_new(r->session->store, folder,
+		since > offset ? since : offset);
+	return 0;
 }
 
 static struct log_part *find_part(struct gpc_log_reader *r, int attempt,
@@ -323,22 +326,27 @@ static int deliver_chunk(struct gpc_log_reader *r, struct log_part *p,
 	return rc;
 }
 
+/* What was read stays in the chunk until its marks are known too, so that a
+ * store which fails for a while costs no byte. */
 static int pump_part(struct gpc_log_reader *r, struct log_part *p, bool at_end,
 	const struct log_out *out, bool *ret_any, struct gpc_error *err)
 {
-	int rc = p->started ? 0 : part_start(r, p, err);
+	int rc = p->log ? 0 : part_start(r, p, err);
 
 	while (rc == 0) {
-		gpc_auto(gpc_buf) struct gpc_buf b = { .max = CHUNK + 1 };
-		uint64_t offset = gpc_stream_reader_offset(p->log);
+		uint64_t offset;
 
-		rc = gpc_stream_read(p->log, CHUNK, &b, err);
-		if (rc == 0 && b.len > 0)
+		if (p->chunk.len < CHUNK)
+			rc = gpc_stream_read(p->log, CHUNK - p->chunk.len,
+				&p->chunk, err);
+		if (rc == 0 && p->chunk.len > 0)
 			rc = read_marks(p, err);
-		if (rc < 0 || b.len == 0)
+		if (rc < 0 || p->chunk.len == 0)
 			break;
 		*ret_any = true;
-		rc = deliver_chunk(r, p, offset, &b, out, err);
+		offset = gpc_stream_reader_offset(p->log) - p->chunk.len;
+		rc = deliver_chunk(r, p, offset, &p->chunk, out, err);
+		gpc_buf_reset(&p->chunk);
 	}
 	for (int source = 1; rc == 0 && at_end && source <= 2; source++)
 		rc = flush_pending(r, p, source, out, err);
