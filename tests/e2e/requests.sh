@@ -30,7 +30,7 @@ before=$(counted "$job")
 run gpc cancel "$job"
 is "$rc" 0 "cancelling again changes nothing"
 
-run gpc resume "$job"
+run gpc resume -d "$job"
 is "$rc" 0 "a cancelled job can be resumed"
 wait_until 20 in_state "$job" RUNNING
 wait_until 20 resumed "$job"
