@@ -62,7 +62,8 @@ kill_pids KILL $(ours agent) $(job_pids "$job")
 gpc status >/dev/null
 ends_well "supervisor and node" # wait brings a supervisor back
 
-gpc submit --env LAST=40 --env PAUSE=0.1 count.yaml >client.out 2>client.err &
+rm -f client.out
+"$GPUCLOUD_BIN" submit --env LAST=40 --env PAUSE=0.1 count.yaml >client.out 2>client.err &
 client=$!
 wait_until 20 grep -q count=5 client.out
 kill_pids KILL $client
@@ -71,7 +72,8 @@ job=$(gpc status -o name | head -n 1)
 run gpc wait "$job"
 is "$rc" 0 "client killed: the job goes on"
 
-gpc submit --env LAST=30 --env PAUSE=0.1 count.yaml >client.out 2>client.err &
+rm -f client.out
+"$GPUCLOUD_BIN" submit --env LAST=30 --env PAUSE=0.1 count.yaml >client.out 2>client.err &
 client=$!
 wait_until 20 grep -q count=2 client.out
 kill_pids HUP $client
@@ -80,7 +82,8 @@ is $? 129 "SIGHUP detaches with 129"
 run gpc wait @
 is "$rc" 0 "SIGHUP: the job goes on"
 
-gpc submit --env LAST=30 --env PAUSE=0.1 count.yaml >client.out 2>client.err &
+rm -f client.out
+"$GPUCLOUD_BIN" submit --env LAST=30 --env PAUSE=0.1 count.yaml >client.out 2>client.err &
 client=$!
 wait_until 20 grep -q count=2 client.out
 before=$(now_ms)
