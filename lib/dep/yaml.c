@@ -16,6 +16,7 @@
 #define MAX_DEPTH 64
 #define MAX_NODES 100000
 #define MAX_KEYS 10000
+#define MAX_TEXT ((size_t)16 << 20)
 #define MAX_SCALAR ((size_t)1 << 20)
 #define TAG_PREFIX "tag:yaml.org,2002:"
 
@@ -25,7 +26,7 @@ struct reader {
 	struct gpc_yaml_docs *docs;
 	struct gpc_yaml_doc *doc;
 	struct gpc_map anchors;    /* name -> struct gpc_yaml_tree */
-	size_t nodes;              /* over the whole input, aliases expanded */
+	size_t nodes, bytes;       /* over the whole input, aliases expanded */
 	struct gpc_error *err;
 };
 
@@ -74,19 +75,23 @@ static int next_event(struct reader *r, yaml_event_t *event)
 
 /* --- nodes ---------------------------------------------------------------- */
 
-static int count_nodes(struct reader *r, yaml_mark_t mark, size_t n)
+static int count(struct reader *r, yaml_mark_t mark, size_t nodes, size_t bytes)
 {
-	r->nodes += n;
-	if (r->nodes <= MAX_NODES)
-		return 0;
-	return fail_at(r, mark, "too much YAML: more than 100000 values once "
-		"aliases are expanded");
+	r->nodes += nodes;
+	r->bytes += bytes;
+	if (r->nodes > MAX_NODES)
+		return fail_at(r, mark, "too much YAML: more than 100000 values "
+			"once aliases are expanded");
+	if (r->bytes > MAX_TEXT)
+		return fail_at(r, mark, "too much YAML: more than 16 MiB of text "
+			"once aliases are expanded");
+	return 0;
 }
 
 static int new_node(struct reader *r, const yaml_event_t *event,
 	enum gpc_yaml_kind kind, struct gpc_yaml_tree **ret_t)
 {
-	int e = count_nodes(r, event->start_mark, 1);
+	int e = count(r, event->start_mark, 1, 0);
 
 	if (e)
 		return e;
@@ -160,7 +165,11 @@ static int compose_scalar(struct reader *r, const yaml_event_t *event,
 	e = new_node(r, event, GPC_YAML_SCALAR, &t);
 	if (e)
 		return e;
+	e = count(r, event->start_mark, 0, n);
+	if (e)
+		return e;
 	t->node.text = gpc_strndup(text, n);
+	t->bytes = n;
 	t->node.quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
 	if (tag)
 		e = tagged_type(r, event, tag, &t->node);
@@ -193,7 +202,7 @@ static int resolve_alias(struct reader *r, const yaml_event_t *event,
 	if (depth + t->height > MAX_DEPTH)
 		return fail_at(r, event->start_mark,
 			"nested more than 64 levels deep");
-	e = count_nodes(r, event->start_mark, t->weight);
+	e = count(r, event->start_mark, t->weight, t->bytes);
 	if (e)
 		return e;
 	*ret_t = t;
@@ -333,7 +342,8 @@ static int merge_map(struct reader *r, struct gpc_yaml_tree *into,
 
 		if (gpc_map_has(seen, key->node.text))
 			continue;
-		e = count_nodes(r, mark, 1 + value->weight);
+		e = count(r, mark, 1 + value->weight,
+			key->bytes + value->bytes);
 		if (e)
 			return e;
 		gpc_map_set(seen, key->node.text, key);

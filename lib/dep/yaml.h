@@ -43,6 +43,8 @@ GPC_CLEANUP_VALUE(gpc_yaml_docs);
 const struct gpc_yaml_node *gpc_yaml_root(const struct gpc_yaml_doc *doc); /* NULL: empty */
 const struct gpc_yaml_node *gpc_yaml_get(const struct gpc_yaml_node *map,
 	const char *key);              /* or NULL */
+/* Bytes of all text in a tree, aliases expanded: what copying it would take. */
+size_t gpc_yaml_bytes(const struct gpc_yaml_node *node);
 /* What PyYAML would make of plain text, and of a node's scalar. The getters
  * return false when it is of another type or does not fit; to_double takes
  * whole numbers too. */

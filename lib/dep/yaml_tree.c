@@ -39,11 +39,15 @@ void gpc_yaml_tree_add(struct gpc_yaml_tree *t, struct gpc_yaml_tree *key,
 void gpc_yaml_tree_measure(struct gpc_yaml_tree *t)
 {
 	t->weight = 1;
+	t->bytes = 0;
 	t->height = 1;
 	for (size_t i = 0; i < t->node.n; i++) {
 		const struct gpc_yaml_tree *c = gpc_yaml_tree_of(t->node.items[i]);
 
 		t->weight += c->weight + (t->node.kind == GPC_YAML_MAP);
+		t->bytes += c->bytes;
+		if (t->node.kind == GPC_YAML_MAP)
+			t->bytes += gpc_yaml_tree_of(t->node.keys[i])->bytes;
 		if (c->height >= t->height)
 			t->height = c->height + 1;
 	}
@@ -88,6 +92,11 @@ const struct gpc_yaml_node *gpc_yaml_get(const struct gpc_yaml_node *map,
 	return NULL;
 }
 
+size_t gpc_yaml_bytes(const struct gpc_yaml_node *node)
+{
+	return ((const struct gpc_yaml_tree *)(const void *)node)->bytes;
+}
+
 static struct gpc_yaml_doc *new_doc(struct gpc_yaml_docs *docs)
 {
 	struct gpc_yaml_doc *doc = gpc_alloc(sizeof(*doc));
@@ -103,6 +112,7 @@ static struct gpc_yaml_tree *new_scalar(struct gpc_yaml_doc *doc,
 
 	t->node.type = type;
 	t->node.text = gpc_strdup(text);
+	t->bytes = strlen(text);
 	return t;
 }
 

@@ -7,6 +7,7 @@ struct gpc_yaml_tree {
 	struct gpc_yaml_node node;     /* first, so that the two can be cast */
 	size_t cap;
 	size_t weight;                 /* nodes below and itself, aliases expanded */
+	size_t bytes;                  /* of text, counted the same way */
 	int height;                    /* levels; 0 while it is being read */
 };
 struct gpc_yaml_doc {
@@ -20,11 +21,11 @@ static inline struct gpc_yaml_tree *gpc_yaml_tree_of(
 	return (struct gpc_yaml_tree *)(void *)node;
 }
 
-/* A node that doc owns; weight and height are those of a scalar. */
+/* A node that doc owns; weight and height are those of an empty scalar. */
 struct gpc_yaml_tree *gpc_yaml_tree_new(struct gpc_yaml_doc *doc,
 	enum gpc_yaml_kind kind);
 /* key is NULL in lists. */
 void gpc_yaml_tree_add(struct gpc_yaml_tree *t, struct gpc_yaml_tree *key,
 	struct gpc_yaml_tree *value);
-/* Sets weight and height from the children. */
+/* Sets weight, bytes and height from the children. */
 void gpc_yaml_tree_measure(struct gpc_yaml_tree *t);

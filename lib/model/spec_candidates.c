@@ -134,6 +134,9 @@ static int read_list(struct gpc_spec_reader *r, const struct gpc_yaml_node *map,
 	if (list->n > GPC_SPEC_MAX_CANDIDATES)
 		return gpc_spec_fail(r, list, "%s: more than %d entries", key,
 			GPC_SPEC_MAX_CANDIDATES);
+	if (gpc_yaml_bytes(map) * list->n > GPC_SPEC_MAX_COPIED)
+		return gpc_spec_fail(r, list, "%s: the outer fields are too long "
+			"to repeat them %zu times", key, list->n);
 	if (outer->gpus.n > 1)
 		return gpc_spec_fail(r, gpus, "several accelerators and %s "
 			"clash: put each GPU into its own entry of %s", key,

@@ -10,6 +10,7 @@
 #define GPC_SPEC_MAX_CANDIDATES 256
 #define GPC_SPEC_MAX_GPUS 256
 #define GPC_SPEC_MAX_LABELS 256
+#define GPC_SPEC_MAX_COPIED ((size_t)16 << 20)   /* bytes of text made from text */
 
 struct gpc_spec_reader {
 	const char *name;              /* what messages call the input */
@@ -41,8 +42,7 @@ enum gpc_spec_kind_id {
 enum {
 	GPC_FIELD_REQUIRED = 1,
 	GPC_FIELD_OR_TEXT = 2,         /* a CHECKED value may also be text */
-	GPC_FIELD_OR_NUMBER = 4,       /* ... or a number */
-	GPC_FIELD_NO_SLOT = 8,
+	GPC_FIELD_NO_SLOT = 4,
 };
 
 struct gpc_spec_kind {

@@ -19,6 +19,8 @@ struct resolver {
 	const struct gpc_spec_host *host;
 	struct gpc_strv *warnings;
 	struct gpc_error *err;
+	struct gpc_map envs;       /* for substitution */
+	size_t made;               /* bytes that it made so far */
 };
 
 static gpc_printf(3, 4) int fail(struct resolver *r, const char *field,
@@ -166,7 +168,7 @@ static size_t name_length(const char *s)
 
 /* The value of the variable at s, which points at `$`; NULL when it is none of
  * ours, and then the text stays as it is. */
-static const char *variable_at(const struct gpc_pairs *envs, const char *s,
+static const char *variable_at(const struct gpc_map *envs, const char *s,
 	size_t *ret_length)
 {
 	bool brace = s[1] == '{';
@@ -177,7 +179,7 @@ static const char *variable_at(const struct gpc_pairs *envs, const char *s,
 		return NULL;
 	name = gpc_strndup(s + 1 + brace, n);
 	*ret_length = 1 + n + (brace ? 2 : 0);
-	return gpc_pairs_get(envs, name);
+	return gpc_map_get(envs, name);
 }
 
 static int substitute(struct resolver *r, char **text)
@@ -188,18 +190,19 @@ static int substitute(struct resolver *r, char **text)
 
 	if (!*text || !strchr(*text, '$'))
 		return 0;
-	gpc_buf_init(&b, (size_t)1 << 20);
-	for (const char *s = *text; *s;) {
+	gpc_buf_init(&b, GPC_SPEC_MAX_COPIED + 1 - r->made);
+	for (const char *s = *text; *s && !b.overflow;) {
 		size_t n = 1;
 		const char *value = *s == '$'
-			? variable_at(&r->spec->envs, s, &n) : NULL;
+			? variable_at(&r->envs, s, &n) : NULL;
 
 		if (value)
 			gpc_buf_adds(&b, value);
 		else
-			gpc_buf_add(&b, s, n = 1);
-		s += n;
+			gpc_buf_addc(&b, *s);
+		s += value ? n : 1;
 	}
+	r->made += b.len;
 	e = gpc_buf_finish(&b, &done, r->err);
 	if (e)
 		return gpc_wrap(r->err, e, "envs put into the spec");
@@ -247,7 +250,11 @@ static int substitute_json(struct resolver *r, const struct gpc_json *j,
 static int substitute_all(struct resolver *r)
 {
 	struct gpc_json *service = NULL;
-	int e = substitute(r, &r->spec->workdir);
+	int e;
+
+	gpc_vec_each(p, &r->spec->envs)
+		gpc_map_set(&r->envs, p->key, p->value);
+	e = substitute(r, &r->spec->workdir);
 
 	gpc_vec_each(m, &r->spec->file_mounts) {
 		if (!e)
@@ -462,6 +469,7 @@ int gpc_spec_resolve(struct gpc_spec *spec, const struct gpc_spec_host *host,
 
 	if (!e)
 		e = substitute_all(&r);
+	gpc_map_clear(&r.envs);
 	if (!e)
 		e = resolve_paths(&r);
 	if (!e)

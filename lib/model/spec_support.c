@@ -24,7 +24,7 @@ static gpc_printf(3, 4) int refuse(struct checker *c, const char *field,
 	return gpc_fail(c->err, GPC_EUNSUPPORTED, "%s: %s", where, text);
 }
 
-static gpc_printf(3, 4) void warn(struct checker *c, const char *field,
+static gpc_printf(3, 4) void add_warning(struct checker *c, const char *field,
 	const char *fmt, ...)
 {
 	gpc_autostr *where = gpc_spec_where(c->spec, field), *text = NULL;
@@ -85,7 +85,7 @@ static int check_section(struct checker *c, const char *section,
 		if (f->state == GPC_SPEC_REFUSED)
 			return refuse(c, name, "%s is not built yet (%s)", name,
 				f->help);
-		warn(c, name, "%s has no effect here (%s)", name, f->help);
+		add_warning(c, name, "%s has no effect here (%s)", name, f->help);
 	}
 	return 0;
 }

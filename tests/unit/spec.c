@@ -593,6 +593,34 @@ TEST(bounds_large_input)
 	assert_fails(gpc_spec_parse(b.data, b.len, "job.yaml", &file, &err),
 		GPC_ECONFIG);
 	assert_has(err.msg, "more than 1000 tasks");
+	gpc_buf_reset(&b);
+	gpc_buf_adds(&b, "resources:\n  labels: {a: ");
+	for (int i = 0; i < 100000; i++)
+		gpc_buf_adds(&b, "xy");
+	gpc_buf_adds(&b, "}\n  any_of:\n");
+	for (int i = 0; i < 200; i++)
+		gpc_buf_adds(&b, "    - {infra: local}\n");
+	assert_fails(gpc_spec_parse(b.data, b.len, "job.yaml", &file, &err),
+		GPC_ECONFIG);
+	assert_has(err.msg, "too long to repeat");
+}
+
+TEST(bounds_substitution)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	gpc_auto(gpc_spec_file) struct gpc_spec_file file = {0};
+	struct gpc_error err;
+
+	gpc_buf_adds(&b, "run: x\nenvs: {A: ");
+	for (int i = 0; i < 50000; i++)
+		gpc_buf_adds(&b, "xy");
+	gpc_buf_adds(&b, "}\nfile_mounts:\n");
+	for (int i = 0; i < 5000; i++)
+		gpc_buf_addf(&b, "  m%d: $A\n", i);
+	assert_ok(gpc_spec_parse(b.data, b.len, "job.yaml", &file, &err));
+	assert_fails(gpc_spec_resolve(&file.tasks.v[0], &host, NULL, &err),
+		GPC_EPROTO);
+	assert_has(err.msg, "envs put into the spec");
 }
 
 int main(void)
@@ -613,6 +641,7 @@ int main(void)
 		cmocka_unit_test(templates_work),
 		cmocka_unit_test(survives_damage),
 		cmocka_unit_test(bounds_large_input),
+		cmocka_unit_test(bounds_substitution),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

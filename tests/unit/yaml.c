@@ -229,6 +229,13 @@ TEST(bounds_alias_bombs)
 	for (int i = 1; i < 500; i++)
 		gpc_buf_addf(&b, "a%d: {<<: *a0}\n", i);
 	expect_refusal(&b, "more than 100000 values");
+	/* few nodes, much text */
+	gpc_buf_adds(&b, "a: &a ");
+	add_many(&b, "x", 1 << 20);
+	gpc_buf_adds(&b, "\nb: [");
+	add_many(&b, "*a, ", 5000);
+	gpc_buf_adds(&b, "]\n");
+	expect_refusal(&b, "more than 16 MiB");
 	/* deep through aliases, each level shallow in the text */
 	gpc_buf_adds(&b, "a0: &a0 [x]\n");
 	for (int i = 1; i < 80; i++)
