@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -96,7 +97,7 @@ static int start_agent(struct launcher *l, struct gpc_error *err)
 	close(l->lock);
 	alarm(0);
 	gpc_die_with(launcher);
-	_exit(gpc_agent_run(l->options, &l->node));
+	exit(gpc_agent_run(l->options, &l->node));
 }
 
 static void arm_alarm(const struct launcher *l)

@@ -116,6 +116,7 @@ static void begin_run(struct gpc_agent *a)
 	a->run_started_ms = gpc_wall_ms();
 	a->run_started_boot_ms = gpc_boot_ms();
 	a->phase = GPC_PHASE_RUN;
+	gpc_agent_say(a, GPC_INFO, "phase run");
 	if (start_program(a, "run.sh", a->spec.run, &err) < 0)
 		fail(a, &err);
 	else
@@ -401,14 +402,11 @@ static void run_loop(struct gpc_agent *a, int child_fd)
 static void talk(void *arg, enum gpc_level level, const char *line)
 {
 	struct gpc_agent *a = arg;
-	gpc_autostr *text = gpc_format("%s%s\n", level <= GPC_WARN
-		? level == GPC_WARN ? "warning: " : "error: " : "", line);
+	gpc_autostr *text = gpc_format("%s\n", line);
 
-	if (a->logs) {
-		text[strlen(text) - 1] = '\0';
-		gpc_logs_talk(a->logs, text);
-		text[strlen(text)] = '\n';
-	}
+	(void)level;
+	if (a->logs)
+		gpc_logs_talk(a->logs, line);
 	if (write(STDERR_FILENO, text, strlen(text)) < 0)
 		return;               /* agent.log is only a convenience */
 }
