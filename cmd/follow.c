@@ -5,6 +5,7 @@
  */
 #include "cmd/follow.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -476,5 +477,8 @@ void gpc_follow_detach(struct gpc_follow *f)
 
 	gpc_progress_free(f->progress);
 	f->progress = NULL;
+	/* the terminal shows ^C on a line of its own */
+	if (f->c->talk.tty && f->c->cancel->signal == SIGINT)
+		f->midline = true;
 	say_always(f, text);
 }

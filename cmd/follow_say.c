@@ -34,19 +34,17 @@ static char *lost_text(const struct gpc_event *e)
 	int64_t rank = gpc_json_get_int(e->data, "rank", -1);
 	int64_t code = gpc_json_get_int(e->data, "code", 0);
 	int64_t signal = gpc_json_get_int(e->data, "signal", 0);
-	gpc_auto(gpc_strv) struct gpc_strv more = {0};
+	enum gpc_reason reason = GPC_REASON_NONE;
 
-	if (signal)
-		gpc_strv_addf(&more, "signal %d", (int)signal);
-	else if (code)
-		gpc_strv_addf(&more, "%d", (int)code);
-	if (e->state.num_nodes > 1 && rank >= 0)
-		gpc_strv_addf(&more, "rank %d", (int)rank);
-	gpc_autostr *list = gpc_strv_join(&more, ", ");
-	return gpc_format("attempt %d is over: %s%s%s%s",
+	for (int i = 1; word && i < GPC_REASON__COUNT; i++) {
+		if (gpc_eq(word, gpc_reason_names[i]))
+			reason = (enum gpc_reason)i;
+	}
+	gpc_autostr *why = gpc_phrase_reason(reason, (int)code, (int)signal,
+		(int)rank, e->state.num_nodes);
+	return gpc_format("attempt %d is over: %s",
 		(int)gpc_json_get_int(e->data, "attempt", e->state.attempt),
-		word ? word : "lost", more.n ? " (" : "", list,
-		more.n ? ")" : "");
+		reason ? why : word ? word : "lost");
 }
 
 static char *detail(const struct gpc_event *e, bool verbose)

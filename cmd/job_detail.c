@@ -102,8 +102,9 @@ static void add_checkpoints(struct detail *d, struct gpc_session *s,
 	if (gpc_checkpoint_list(s->store, v->job.id, &ids, NULL))
 		return;
 	if (!ids.n) {
-		row(d, "Checkpoints:", gpc_json_get_str(spec, "path") ?
-			"none yet" : "none: a lost node starts over");
+		row(d, "Checkpoints:", gpc_job_status_is_end(v->state.status) ?
+			"none" : gpc_json_get_str(spec, "path") ? "none yet" :
+			"none: a lost node starts over");
 		return;
 	}
 	const char *id = ids.v[ids.n - 1].id;

@@ -151,11 +151,11 @@ static int check(const struct gpc_cmd *c, const struct reading *x,
 		return gpc_fail(err, GPC_EUSAGE,
 			"--stdout and --stderr exclude each other");
 	if (gpc_cmd_given(c, "rank") && nodes > 0 && o->rank >= nodes)
-		return gpc_fail(err, GPC_EUSAGE, "--rank %d: %s has the ranks "
-			"0 to %d", o->rank, x->job, nodes - 1);
+		return gpc_fail(err, GPC_EUSAGE, "--rank %d: the highest rank "
+			"of %s is %d", o->rank, x->job, nodes - 1);
 	if (o->attempt > x->view.state.attempt && !o->follow)
-		return gpc_fail(err, GPC_ENOTFOUND, "%s has no attempt %d yet: "
-			"it is in attempt %d", x->job, o->attempt,
+		return gpc_fail(err, GPC_ENOTFOUND, "%s has no attempt %d: its "
+			"last one is %d", x->job, o->attempt,
 			x->view.state.attempt);
 	return 0;
 }

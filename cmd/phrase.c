@@ -129,9 +129,13 @@ char *gpc_phrase_reason(enum gpc_reason reason, int code, int signal, int rank,
 {
 	gpc_auto(gpc_strv) struct gpc_strv more = {0};
 
-	if (signal)
+	/* where we ended the program ourselves, how it died says nothing */
+	bool own_end = reason == GPC_REASON_EXIT_CODE ||
+		reason == GPC_REASON_SETUP_FAILED;
+
+	if (own_end && signal)
 		gpc_strv_addf(&more, "signal %d", signal);
-	else if (code)
+	else if (own_end && code)
 		gpc_strv_addf(&more, "%d", code);
 	if (num_nodes > 1 && reason != GPC_REASON_COMPLETED &&
 		reason != GPC_REASON_CANCELLED && rank >= 0)

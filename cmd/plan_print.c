@@ -9,13 +9,26 @@
 
 #include "base/time.h"
 #include "cmd/phrase.h"
+#include "cmd/wrap.h"
 
 enum { BIGGEST = 5, RULES = 6 };
 
-/* One line: a label of twelve columns and its text. */
+enum { INDENT = 14 };
+
+/* A label and its text, broken before the edge of a terminal. */
 static void item(struct gpc_cmd *c, const char *label, const char *text)
 {
-	gpc_say(&c->talk, "  %-11s %s", label, text);
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	size_t width = c->talk.width > 2 * INDENT ? (size_t)c->talk.width : 0;
+
+	if (!width || gpc_utf8_width(text) + INDENT <= width) {
+		gpc_say(&c->talk, "  %-11s %s", label, text);
+		return;
+	}
+	gpc_wrap_text(text, INDENT, INDENT, width, &b);
+	if (b.len)
+		b.len--;              /* its last newline */
+	gpc_say(&c->talk, "  %-11s %.*s", label, (int)b.len, b.data);
 }
 
 /* --- where and for how much ------------------------------------------------ */
@@ -38,6 +51,8 @@ static void say_offer(struct gpc_cmd *c, const struct gpc_plan *p)
 		return;
 	}
 	gpc_buf_adds(&b, rate);
+	if (p->num_nodes > 1)
+		gpc_buf_addf(&b, " for all %d nodes", p->num_nodes);
 	if (o->price_source && *o->price_source)
 		gpc_buf_addf(&b, " (%s%s%s)", o->price_source, age ? ", " : "",
 			age ? age : "");
@@ -172,10 +187,11 @@ static void say_files(struct gpc_cmd *c, const struct gpc_tree *t)
 		const struct gpc_entry *e = &t->entries.v[i];
 		gpc_autostr *size = gpc_phrase_size(e->size);
 
-		gpc_say(&c->talk, "    + %s%s%s%s", e->path,
-			e->kind == GPC_ENTRY_DIR ? "/" : "",
-			e->kind == GPC_ENTRY_LINK ? " (link)" : " ",
-			e->kind == GPC_ENTRY_FILE ? size : "");
+		if (e->kind == GPC_ENTRY_FILE)
+			gpc_say(&c->talk, "    + %s  %s", e->path, size);
+		else
+			gpc_say(&c->talk, "    + %s%s", e->path,
+				e->kind == GPC_ENTRY_DIR ? "/" : "  (link)");
 	}
 	for (size_t i = 0; i < t->excluded.n; i++)
 		gpc_say(&c->talk, "    - %s%s  by %s", t->excluded.v[i].path,

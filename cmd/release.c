@@ -259,7 +259,6 @@ static void release_all(struct work *w)
 
 static int ask(struct work *w, struct gpc_error *err)
 {
-	gpc_autostr *things = gpc_phrase_count(w->rows.n, "job or node");
 	int r;
 
 	if ((!w->o->all && !w->o->all_users) || w->o->yes || !w->rows.n)
@@ -273,8 +272,9 @@ static int ask(struct work *w, struct gpc_error *err)
 			return 0;
 		return gpc_fail(err, GPC_ECANCELED, "nothing was released");
 	}
-	r = gpc_fail(err, GPC_EUSAGE, "release --all ends %s, and there is no "
-		"terminal to ask on", things);
+	r = gpc_fail(err, GPC_EUSAGE, "release --all would end %zu job%s or "
+		"node%s, and there is no terminal to ask on", w->rows.n,
+		w->rows.n == 1 ? "" : "s", w->rows.n == 1 ? "" : "s");
 	gpc_hint(err, "pass -y; --dry-run shows what it would end");
 	return r;
 }

@@ -28,8 +28,8 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 	if (!r)
 		r = gpc_view_load(s, job, &v, err);
 	if (!r && rank >= v.state.num_nodes && rank > 0)
-		return gpc_fail(err, GPC_EUSAGE, "--rank %d: %s has the ranks "
-			"0 to %d", rank, job, v.state.num_nodes - 1);
+		return gpc_fail(err, GPC_EUSAGE, "--rank %d: the highest rank "
+			"of %s is %d", rank, job, v.state.num_nodes - 1);
 	if (!r)
 		r = gpc_request_signal(s, job, c->argv[1], rank, err);
 	if (r)

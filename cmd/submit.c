@@ -209,7 +209,12 @@ static void say_submitted(struct gpc_cmd *c,
 		return;
 	}
 	gpc_autostr *sent = gpc_phrase_size(res->sent_bytes);
-	gpc_say(&c->talk, "gpucloud: submitted %s (%s sent)", res->job, sent);
+	if (res->sent_bytes)
+		gpc_say(&c->talk, "gpucloud: submitted %s (%s sent)", res->job,
+			sent);
+	else
+		gpc_say(&c->talk, "gpucloud: submitted %s%s", res->job,
+			res->files ? " (nothing new to send)" : "");
 }
 
 static int print_id(struct gpc_cmd *c, const struct gpc_submit_result *res,

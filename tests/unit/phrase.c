@@ -77,6 +77,9 @@ static void ends(void **state)
 	st.code = 137;
 	st.signal = 9;
 	check(gpc_phrase_state(&st), "FAILED: exit_code (signal 9, rank 1)");
+	st = (struct gpc_job_state){.status = GPC_JOB_CANCELLED, .signal = 15,
+		.reason = GPC_REASON_CANCELLED, .num_nodes = 1};
+	check(gpc_phrase_state(&st), "CANCELLED: cancelled");
 	st = (struct gpc_job_state){.status = GPC_JOB_SUCCEEDED,
 		.reason = GPC_REASON_COMPLETED, .num_nodes = 2};
 	check(gpc_phrase_state(&st), "SUCCEEDED: completed");
