@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "core/submit.h"
 #include "record/index.h"
 #include "record/journal.h"
 #include "record/keys.h"
@@ -17,8 +18,14 @@ static int open_journal(struct gpc_session *s, const char *job,
 {
 	gpc_autostr *by = gpc_session_by(s, "client");
 
+	int r;
+
 	gpc_journal_init(j, s->store, job, by);
-	return gpc_journal_refresh(j, NULL, err);
+	r = gpc_journal_refresh(j, NULL, err);
+	if (r != -GPC_ENOTFOUND)
+		return r;
+	r = gpc_submit_finish(s, job, err);
+	return r < 0 ? r : gpc_journal_refresh(j, NULL, err);
 }
 
 int gpc_request_cancel(struct gpc_session *s, const char *job, bool now,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "base/path.h"
 #include "base/rand.h"
 #include "base/str.h"
@@ -14,6 +15,10 @@
 #include "record/index.h"
 #include "record/journal.h"
 #include "record/keys.h"
+
+#define PUT_TRIES 6
+#define CLAIM_MAX ((size_t)256)
+#define JOB_MAX ((size_t)8 << 20)
 
 static void exclude_checkpoints(const struct gpc_spec *spec,
 	struct gpc_strv *exclude)
@@ -76,13 +81,38 @@ static int pack_workspace(struct gpc_session *s, const struct gpc_tree *tree,
 	return 0;
 }
 
+static bool is_unclear(int r)
+{
+	return r == -GPC_ETIMEOUT || r == -GPC_ENET || r == -GPC_ERATE;
+}
+
+/* After an unclear answer the same bytes go out again. *ret_repeated (may be
+ * NULL): a conflict may be with our own earlier put. */
+static int put_text(struct gpc_store *s, const char *key, const char *text,
+	unsigned flags, bool *ret_repeated, struct gpc_error *err)
+{
+	int64_t pause = 100;
+	int r;
+
+	for (int i = 0; i < PUT_TRIES; i++) {
+		r = gpc_store_put(s, key, text, strlen(text), flags, err);
+		if (!is_unclear(r) || i == PUT_TRIES - 1)
+			break;
+		if (ret_repeated)
+			*ret_repeated = true;
+		gpc_sleep_ms(pause);
+		pause *= 2;
+	}
+	return r;
+}
+
 static int put_json(struct gpc_store *s, const char *key, struct gpc_json *j,
-	unsigned flags, struct gpc_error *err)
+	unsigned flags, bool *ret_repeated, struct gpc_error *err)
 {
 	gpc_autoptr(gpc_json) *owned = j;
 	gpc_autostr *text = gpc_json_print(owned);
 
-	return gpc_store_put(s, key, text, strlen(text), flags, err);
+	return put_text(s, key, text, flags, ret_repeated, err);
 }
 
 static int put_secrets(struct gpc_session *s, const char *job,
@@ -96,35 +126,53 @@ static int put_secrets(struct gpc_session *s, const char *job,
 	j = gpc_json_object();
 	gpc_vec_each(p, secrets)
 		gpc_json_set_str(j, p->key, p->value);
-	return put_json(s->store, gpc_key_secrets(key, job), j, 0, err);
+	return put_json(s->store, gpc_key_secrets(key, job), j, 0, NULL, err);
 }
 
-/* The job of an earlier submit with the same key, or ours: then *ret_id is
- * what we claimed. */
+/* "<id> <created ms>": both, so that whoever finishes a submit that was cut
+ * short finds the same index entry. */
+static int read_claim(const char *key, struct gpc_str text, struct gpc_job *job,
+	struct gpc_error *err)
+{
+	struct gpc_str rest = gpc_str_trim(text), id, at;
+	gpc_autostr *digits = NULL;
+	int64_t created_ms = 0;
+	int r = 0;
+
+	if (!gpc_str_split(&rest, ' ', &id) || id.len == 0 ||
+		id.len >= GPC_JOB_ID_SIZE)
+		return gpc_fail(err, GPC_EPROTO, "%s: not a job id", key);
+	if (gpc_str_split(&rest, ' ', &at)) {
+		digits = gpc_strndup(at.ptr, at.len);
+		r = gpc_parse_i64(digits, 1, INT64_MAX, key, &created_ms, err);
+	}
+	if (r < 0)
+		return r;
+	free(job->id);
+	job->id = gpc_strndup(id.ptr, id.len);
+	if (created_ms)
+		job->created_ms = created_ms;
+	return 0;
+}
+
+/* Claims the key for this job; when an earlier submit has it, job becomes the
+ * one that it claimed it for. */
 static int claim_once(struct gpc_session *s, const char *once_key,
-	const char *id, char ret_id[GPC_JOB_ID_SIZE], struct gpc_error *err)
+	struct gpc_job *job, struct gpc_error *err)
 {
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
-	gpc_autostr *text = gpc_format("%s\n", id);
+	gpc_autostr *text = gpc_format("%s %lld\n", job->id,
+		(long long)job->created_ms);
 	gpc_key key;
-	struct gpc_str line;
 	int r;
 
 	gpc_key_once(key, s->place.owner.hash, once_key);
-	r = gpc_store_put(s->store, key, text, strlen(text), GPC_PUT_IF_ABSENT,
-		err);
-	if (r == 0 || r != -GPC_ECONFLICT) {
-		snprintf(ret_id, GPC_JOB_ID_SIZE, "%s", id);
+	r = put_text(s->store, key, text, GPC_PUT_IF_ABSENT, NULL, err);
+	if (r != -GPC_ECONFLICT)
 		return r;
-	}
-	r = gpc_store_get(s->store, key, GPC_JOB_ID_SIZE, &b, err);
-	if (r < 0)
-		return r;
-	line = gpc_str_trim((struct gpc_str) { b.data, b.len });
-	if (line.len == 0 || line.len >= GPC_JOB_ID_SIZE)
-		return gpc_fail(err, GPC_EPROTO, "%s: not a job id", key);
-	snprintf(ret_id, GPC_JOB_ID_SIZE, "%.*s", (int)line.len, line.ptr);
-	return 0;
+	r = gpc_store_get(s->store, key, CLAIM_MAX, &b, err);
+	return r < 0 ? r : read_claim(key, (struct gpc_str){ b.data, b.len },
+		job, err);
 }
 
 static void fill_job(struct gpc_session *s, const struct gpc_spec *spec,
@@ -149,12 +197,43 @@ static void fill_job(struct gpc_session *s, const struct gpc_spec *spec,
 		gpc_strv_add(&job->secrets, p->key);
 }
 
-static int write_records(struct gpc_session *s, const struct gpc_spec *spec,
-	const struct gpc_job *job, bool *ret_existed, struct gpc_error *err)
+static int put_first_event(struct gpc_session *s, const char *job,
+	int num_nodes, struct gpc_error *err)
 {
 	gpc_auto(gpc_journal) struct gpc_journal journal = {0};
 	gpc_autostr *by = gpc_session_by(s, "client");
-	struct gpc_json *data;
+	struct gpc_json *data = gpc_json_object();
+	int r;
+
+	gpc_journal_init(&journal, s->store, job, by);
+	gpc_json_set_int(data, "num_nodes", num_nodes);
+	r = gpc_journal_append(&journal, GPC_EVENT_SUBMITTED, data, err);
+	return r == -GPC_ECONFLICT ? 0 : r;
+}
+
+int gpc_submit_finish(struct gpc_session *s, const char *id,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	gpc_auto(gpc_job) struct gpc_job job = {0};
+	gpc_auto(gpc_spec) struct gpc_spec spec = {0};
+	gpc_key key;
+	int r = gpc_store_get(s->store, gpc_key_job(key, id), JOB_MAX, &b, err);
+
+	if (r == 0)
+		r = gpc_job_parse(b.data, b.len, &job, err);
+	if (r == 0)
+		r = gpc_spec_from_json(job.spec, key, &spec, NULL, err);
+	if (r < 0)
+		return gpc_wrap(err, r, "job %s", id);
+	return put_first_event(s, id, spec.num_nodes, err);
+}
+
+static int write_records(struct gpc_session *s, const struct gpc_spec *spec,
+	const struct gpc_job *job, bool *ret_existed, struct gpc_error *err)
+{
+	struct gpc_error why = {0};
+	bool repeated = false;
 	gpc_key key;
 	int r = put_secrets(s, job->id, &spec->secrets, err);
 
@@ -163,15 +242,15 @@ static int write_records(struct gpc_session *s, const struct gpc_spec *spec,
 	if (r < 0)
 		return r;
 	r = put_json(s->store, gpc_key_job(key, job->id), gpc_job_write(job),
-		GPC_PUT_IF_ABSENT, err);
-	*ret_existed = r == -GPC_ECONFLICT;
-	if (r < 0 && !*ret_existed)
+		GPC_PUT_IF_ABSENT, &repeated, err);
+	*ret_existed = r == -GPC_ECONFLICT && !repeated;
+	if (r < 0 && r != -GPC_ECONFLICT)
 		return r;
-	gpc_journal_init(&journal, s->store, job->id, by);
-	data = gpc_json_object();
-	gpc_json_set_int(data, "num_nodes", spec->num_nodes);
-	r = gpc_journal_append(&journal, GPC_EVENT_SUBMITTED, data, err);
-	return r == -GPC_ECONFLICT ? 0 : r;
+	/* The commit is behind us, so this is not the submit's failure: whoever
+	 * needs the event next adds it. */
+	if (put_first_event(s, job->id, spec->num_nodes, &why) < 0)
+		gpc_log(s->log, GPC_WARN, "%s", why.msg);
+	return 0;
 }
 
 static int job_exists(struct gpc_session *s, const char *id, bool *ret_exists,
@@ -195,22 +274,23 @@ int gpc_submit(struct gpc_session *s, const struct gpc_spec *spec,
 
 	fill_job(s, spec, options, &job);
 	if (options->once_key) {
-		r = claim_once(s, options->once_key, job.id, res.job, err);
+		r = claim_once(s, options->once_key, &job, err);
 		if (r == 0)
-			r = job_exists(s, res.job, &res.existed, err);
-		gpc_set_str(&job.id, res.job);
+			r = job_exists(s, job.id, &res.existed, err);
 	}
-	if (r < 0 || res.existed) {
+	snprintf(res.job, sizeof(res.job), "%s", job.id);
+	if (r == 0 && res.existed)
+		r = gpc_submit_finish(s, job.id, err);
+	if (r == 0 && res.existed)
 		*ret_r = res;
+	if (r < 0 || res.existed)
 		return r;
-	}
 	if (tree->root)
 		r = pack_workspace(s, tree, options, &job, &res, err);
 	if (r == 0)
 		r = write_records(s, spec, &job, &res.existed, err);
 	if (r < 0)
 		return gpc_wrap(err, r, "submit %s", job.name);
-	snprintf(res.job, sizeof(res.job), "%s", job.id);
 	*ret_r = res;
 	return 0;
 }

@@ -20,6 +20,9 @@ struct gpc_submit_result {
 int gpc_submit_scan(struct gpc_session *s, const struct gpc_spec *spec,
 	bool with_git, bool skip_unreadable, struct gpc_tree *ret_tree,
 	struct gpc_error *err) gpc_must_check;
+/* Adds the first event of a job whose submit died right after job.json. */
+int gpc_submit_finish(struct gpc_session *s, const char *job,
+	struct gpc_error *err) gpc_must_check;
 /* spec: resolved and supported. Makes the job and returns; it does not start a
  * supervisor (gpc_supervisor_ensure does). */
 int gpc_submit(struct gpc_session *s, const struct gpc_spec *spec,

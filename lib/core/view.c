@@ -174,35 +174,89 @@ bool gpc_view_is_over(const struct gpc_view *v)
 
 /* --- JOB ------------------------------------------------------------------- */
 static int ambiguous(const char *word, const struct gpc_index *matches,
-	struct gpc_error *err)
+	bool all, struct gpc_error *err)
 {
 	gpc_auto(gpc_strv) struct gpc_strv ids = {0};
 	gpc_autostr *text = NULL;
 	int r;
 
 	gpc_vec_each(x, matches) {
-		if (x->live && ids.n < 8)
+		if ((all || x->live) && ids.n < 8)
 			gpc_strv_add(&ids, x->job);
 	}
 	text = gpc_strv_join(&ids, ", ");
-	r = gpc_fail(err, GPC_ECONFLICT, "'%s' names several unfinished jobs: %s",
-		word, text);
+	r = gpc_fail(err, GPC_ECONFLICT, "'%s' names several %sjobs: %s", word,
+		all ? "" : "unfinished ", text);
 	gpc_hint(err, "name one of them by its id");
 	return r;
+}
+
+/* An entry without job.json is a submit that is under way, or that died. */
+static int drop_no_jobs(struct gpc_session *s, struct gpc_index *matches,
+	struct gpc_error *err)
+{
+	for (size_t i = matches->n; i-- > 0;) {
+		gpc_key key;
+		int r;
+
+		if (!matches->v[i].live)
+			continue;
+		gpc_key_job(key, matches->v[i].job);
+		r = gpc_store_head(s->store, key, NULL, err);
+		if (r < 0 && r != -GPC_ENOTFOUND)
+			return r;
+		if (r < 0)
+			gpc_vec_remove(matches, i);
+	}
+	return 0;
+}
+
+static int list_mine(struct gpc_session *s, struct gpc_index *ret_mine,
+	struct gpc_error *err)
+{
+	int r = gpc_index_list(s->store, 0, ret_mine, err);
+
+	for (size_t i = ret_mine->n; r == 0 && i-- > 0;) {
+		if (!gpc_eq(ret_mine->v[i].owner_hash, s->place.owner.hash))
+			gpc_vec_remove(ret_mine, i);
+	}
+	return r;
+}
+
+static bool several_unfinished(const struct gpc_index *matches)
+{
+	size_t n = 0;
+
+	gpc_vec_each(x, matches)
+		n += x->live;
+	return n > 1;
 }
 
 int gpc_job_find(struct gpc_session *s, const char *word, bool ending,
 	char ret_job[GPC_JOB_ID_SIZE], struct gpc_error *err)
 {
 	gpc_auto(gpc_index) struct gpc_index matches = {0};
-	bool several = false;
-	int r = gpc_index_find(s->store, word ? word : "@",
-		s->place.owner.hash, &matches, &several, err);
+	bool several = false, by_prefix;
+	int r;
 
+	word = word ? word : "@";
+	r = gpc_eq(word, "@") ? list_mine(s, &matches, err) :
+		gpc_index_find(s->store, word, s->place.owner.hash, &matches,
+		&several, err);
+	if (r == 0)
+		r = drop_no_jobs(s, &matches, err);
 	if (r < 0)
 		return r;
-	if (ending && several)
-		return ambiguous(word, &matches, err);
+	if (matches.n == 0 && gpc_eq(word, "@"))
+		return gpc_fail(err, GPC_ENOTFOUND, "you have no job here");
+	if (matches.n == 0)
+		return gpc_fail(err, GPC_ENOTFOUND, "no job \"%s\"", word);
+	by_prefix = !gpc_eq(word, "@") && !gpc_eq(matches.v[0].name, word) &&
+		!gpc_eq(matches.v[0].job, word);
+	if (by_prefix && matches.n > 1)
+		return ambiguous(word, &matches, true, err);
+	if (ending && several_unfinished(&matches) && !gpc_eq(word, "@"))
+		return ambiguous(word, &matches, false, err);
 	memcpy(ret_job, matches.v[0].job, GPC_JOB_ID_SIZE);
 	return 0;
 }
