@@ -34,7 +34,8 @@ GPC_CLEANUP_VALUE(gpc_checkpoint);
 bool gpc_checkpoint_id_parse(const char *id, int *ret_attempt, int *ret_n,
 	char ret_label[25]);
 
-struct gpc_checkpoint_ids { struct gpc_checkpoint_id { char id[64]; int attempt, n; } *v; size_t n, cap; };
+struct gpc_checkpoint_id { char id[64]; int attempt, n; };
+struct gpc_checkpoint_ids { struct gpc_checkpoint_id *v; size_t n, cap; };
 /* Ids only (from keys), oldest first: by attempt, then n. */
 int gpc_checkpoint_list(struct gpc_store *s, const char *job,
 	struct gpc_checkpoint_ids *ret_ids, struct gpc_error *err) gpc_must_check;

@@ -1,8 +1,8 @@
 /* What an event makes of a job's state.
  *
  * One table says, for every event in every status, whether it may happen and
- * which status follows; a second names the members of its payload and the
- * function that records it. Checks come first in each of them, so that a
+ * which status follows; a second names the function that records it, and
+ * record/payload.c the members that it must have. Checks come first in each of them, so that a
  * refused event leaves the state untouched. Facts (created, rate, released,
  * supervisor, checkpoint) are taken in every status: they happened, whatever
  * anybody has decided since. */
@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "dep/bind.h"
 #include "record/checkpoint.h"
+#include "record/payload.h"
 
 #define STATE_VERSION 1
 #define MAX_NODES 100000
@@ -20,7 +20,7 @@
 /* --- the table --------------------------------------------------------- */
 
 /* Besides a status: no entry, the same status, or one that depends. */
-enum { NO = -3, SAME = -2, DEPENDS = -1,
+enum { NO = -3, SAME = -2, VARY = -1,
 	PEND = GPC_JOB_PENDING, PROV = GPC_JOB_PROVISIONING,
 	STRT = GPC_JOB_STARTING, SETU = GPC_JOB_SETUP, RUNN = GPC_JOB_RUNNING,
 	STOP = GPC_JOB_STOPPING, RECO = GPC_JOB_RECOVERING };
@@ -28,128 +28,36 @@ enum { NO = -3, SAME = -2, DEPENDS = -1,
 #define LIVE SAME, SAME, SAME, SAME, SAME, SAME, SAME, NO, NO, NO
 
 static const signed char next_status[GPC_EVENT__COUNT][GPC_JOB__COUNT] = {
-	/*                       PEND  PROV  STRT  SETU  RUNN  STOP  RECO  ended: SUCC FAIL CANC */
-	[GPC_EVENT_SUBMITTED] = {NO,   NO,   NO,   NO,   NO,   NO,   NO,   NO,   NO,   NO},
-	[GPC_EVENT_ATTEMPT] =   {PROV, NO,   NO,   NO,   NO,   NO,   PROV, NO,   NO,   NO},
-	[GPC_EVENT_INTENT] =    {NO,   SAME, NO,   NO,   NO,   NO,   NO,   NO,   NO,   NO},
-	[GPC_EVENT_VOID] =      {ALL},
-	[GPC_EVENT_CREATED] =   {SAME, DEPENDS, SAME, SAME, SAME, SAME, SAME, SAME, SAME, SAME},
-	[GPC_EVENT_RATE] =      {ALL},
-	[GPC_EVENT_READY] =     {NO,   SAME, SAME, SAME, SAME, SAME, NO,   NO,   NO,   NO},
-	[GPC_EVENT_PHASE] =     {NO,   NO,   DEPENDS, DEPENDS, DEPENDS, DEPENDS, NO, NO, NO, NO},
-	[GPC_EVENT_LOST] =      {NO,   RECO, RECO, RECO, RECO, RECO, NO,   NO,   NO,   NO},
-	[GPC_EVENT_RELEASED] =  {ALL},
-	[GPC_EVENT_SUPERVISOR] = {ALL},
-	[GPC_EVENT_CHECKPOINT] = {ALL},
-	[GPC_EVENT_CANCEL] =    {SAME, STOP, STOP, STOP, STOP, SAME, SAME, NO,   NO,   NO},
-	[GPC_EVENT_SAVE] =      {LIVE},
-	[GPC_EVENT_SIGNAL] =    {LIVE},
-	[GPC_EVENT_UPDATE] =    {LIVE},
-	[GPC_EVENT_RESUME] =    {NO,   NO,   NO,   NO,   NO,   NO,   NO,   PEND, PEND, PEND},
-	[GPC_EVENT_PRUNE] =     {LIVE},
-	[GPC_EVENT_PRUNING] =   {NO,   NO,   NO,   NO,   NO,   NO,   NO,   SAME, SAME, SAME},
-	[GPC_EVENT_ENDED] =     {DEPENDS, DEPENDS, DEPENDS, DEPENDS, DEPENDS, DEPENDS, DEPENDS, NO, NO, NO},
+	/*                         PEND  PROV  STRT  SETU  RUNN  STOP  RECO  SUCC  FAIL  CANC */
+	[GPC_EVENT_SUBMITTED] =    {NO,   NO,   NO,   NO,   NO,   NO,   NO,   NO,   NO,   NO},
+	[GPC_EVENT_ATTEMPT] =      {PROV, NO,   NO,   NO,   NO,   NO,   PROV, NO,   NO,   NO},
+	[GPC_EVENT_INTENT] =       {NO,   SAME, NO,   NO,   NO,   NO,   NO,   NO,   NO,   NO},
+	[GPC_EVENT_VOID] =         {ALL},
+	[GPC_EVENT_CREATED] =      {SAME, VARY, SAME, SAME, SAME, SAME, SAME, SAME, SAME, SAME},
+	[GPC_EVENT_RATE] =         {ALL},
+	[GPC_EVENT_READY] =        {NO,   SAME, SAME, SAME, SAME, SAME, NO,   NO,   NO,   NO},
+	[GPC_EVENT_PHASE] =        {NO,   NO,   VARY, VARY, VARY, VARY, NO,   NO,   NO,   NO},
+	[GPC_EVENT_LOST] =         {NO,   RECO, RECO, RECO, RECO, RECO, NO,   NO,   NO,   NO},
+	[GPC_EVENT_RELEASED] =     {ALL},
+	[GPC_EVENT_SUPERVISOR] =   {ALL},
+	[GPC_EVENT_CHECKPOINT] =   {ALL},
+	[GPC_EVENT_CANCEL] =       {SAME, STOP, STOP, STOP, STOP, SAME, SAME, NO,   NO,   NO},
+	[GPC_EVENT_SAVE] =         {LIVE},
+	[GPC_EVENT_SIGNAL] =       {LIVE},
+	[GPC_EVENT_UPDATE] =       {LIVE},
+	[GPC_EVENT_RESUME] =       {NO,   NO,   NO,   NO,   NO,   NO,   NO,   PEND, PEND, PEND},
+	[GPC_EVENT_PRUNE] =        {LIVE},
+	[GPC_EVENT_PRUNING] =      {NO,   NO,   NO,   NO,   NO,   NO,   NO,   SAME, SAME, SAME},
+	[GPC_EVENT_ENDED] =        {VARY, VARY, VARY, VARY, VARY, VARY, VARY, NO,   NO,   NO},
 };
 
-/* Phases that are events, and what each makes of the statuses from STARTING to
- * STOPPING. A job that stops stays so; when it began to run is still noted. */
-enum phase { PHASE_SETUP, PHASE_RUNNING, PHASE_STOPPING, PHASE__COUNT };
-static const char *const phase_names[] = {
-	"setup", "running", "stopping", NULL,
-};
-static const signed char phase_status[PHASE__COUNT][4] = {
-	/*                  STRT  SETU  RUNN  STOP */
-	[PHASE_SETUP] =    {SETU, NO,   NO,   SAME},
-	[PHASE_RUNNING] =  {RUNN, RUNN, NO,   SAME},
-	[PHASE_STOPPING] = {STOP, STOP, STOP, NO},
-};
-
-/* --- payloads ---------------------------------------------------------- */
-
-struct payload {
-	int attempt, rank, code, signal, num_nodes;
-	int64_t intent, at_ms;
-	char *id, *address, *checkpoint, *supervisor, *token, *resume_from;
-	enum phase phase;
-	enum gpc_reason reason;
-	bool now, uncounted;
-	struct gpc_money rate;
-	struct gpc_json *request;
-	GPC_VEC(struct gpc_node) nodes;
-};
-#define NEED .flags = GPC_BIND_REQUIRED
-#define FIELD(name, ...) GPC_BIND(payload, name, __VA_ARGS__)
-#define REASON(...) FIELD(reason, ENUM, .names = gpc_reason_names, __VA_ARGS__)
-
-static const struct gpc_bind no_fields[] = { GPC_BIND_LAST };
-static const struct gpc_bind submitted_fields[] = {
-	FIELD(num_nodes, INT, NEED), GPC_BIND_LAST
-};
-static const struct gpc_bind attempt_fields[] = {
-	FIELD(attempt, INT, NEED), FIELD(resume_from, STR),
-	FIELD(uncounted, BOOL), GPC_BIND_LAST
-};
-static const struct gpc_bind intent_fields[] = {
-	FIELD(attempt, INT, NEED), FIELD(token, STR, NEED),
-	FIELD(request, JSON, NEED), GPC_BIND_LAST
-};
-static const struct gpc_bind void_fields[] = {
-	FIELD(intent, I64, NEED), GPC_BIND_LAST
-};
-static const struct gpc_bind created_node_fields[] = {
-	GPC_BIND(gpc_node, rank, INT, NEED),
-	GPC_BIND(gpc_node, id, STR, NEED),
-	GPC_BIND(gpc_node, provider, STR, NEED),
-	GPC_BIND(gpc_node, address, STR),
-	GPC_BIND(gpc_node, offer, STR),
-	GPC_BIND(gpc_node, rate, MONEY),
-	GPC_BIND(gpc_node, created_ms, I64),
-	GPC_BIND(gpc_node, expires_ms, I64),
-	GPC_BIND(gpc_node, rest, REST),
-	GPC_BIND_LAST
-};
-static const struct gpc_bind created_fields[] = {
-	FIELD(intent, I64, NEED),
-	FIELD(nodes, VEC, NEED, .sub = created_node_fields,
-		.sub_size = sizeof(struct gpc_node)),
-	GPC_BIND_LAST
-};
-static const struct gpc_bind rate_fields[] = {
-	FIELD(attempt, INT, NEED), FIELD(rank, INT, NEED), FIELD(id, STR),
-	FIELD(rate, MONEY, NEED), GPC_BIND_LAST
-};
-static const struct gpc_bind ready_fields[] = {
-	FIELD(attempt, INT, NEED), FIELD(rank, INT, NEED), FIELD(id, STR),
-	FIELD(address, STR), GPC_BIND_LAST
-};
-static const struct gpc_bind phase_fields[] = {
-	FIELD(attempt, INT, NEED),
-	FIELD(phase, ENUM, NEED, .names = phase_names),
-	FIELD(at_ms, I64), REASON(), GPC_BIND_LAST
-};
-static const struct gpc_bind lost_fields[] = {
-	FIELD(attempt, INT, NEED), FIELD(rank, INT), REASON(NEED),
-	FIELD(code, INT), FIELD(signal, INT), FIELD(at_ms, I64), GPC_BIND_LAST
-};
-static const struct gpc_bind released_fields[] = {
-	FIELD(attempt, INT, NEED), FIELD(rank, INT, NEED), FIELD(id, STR, NEED),
-	FIELD(at_ms, I64), GPC_BIND_LAST
-};
-static const struct gpc_bind supervisor_fields[] = {
-	FIELD(supervisor, STR, NEED), GPC_BIND_LAST
-};
-static const struct gpc_bind checkpoint_fields[] = {
-	FIELD(attempt, INT, NEED), FIELD(checkpoint, STR, NEED), GPC_BIND_LAST
-};
-static const struct gpc_bind cancel_fields[] = {
-	FIELD(now, BOOL), GPC_BIND_LAST
-};
-static const struct gpc_bind resume_fields[] = {
-	FIELD(checkpoint, STR), GPC_BIND_LAST
-};
-static const struct gpc_bind ended_fields[] = {
-	REASON(NEED), FIELD(code, INT), FIELD(signal, INT), FIELD(rank, INT),
-	FIELD(at_ms, I64), GPC_BIND_LAST
+/* What a phase makes of the statuses from STARTING to STOPPING. A job that stops
+ * stays so; when it began to run is still noted. */
+static const signed char phase_status[GPC_PHASE_EVENT__COUNT][4] = {
+	/*                             STRT  SETU  RUNN  STOP */
+	[GPC_PHASE_EVENT_SETUP] =    {SETU, NO,   NO,   SAME},
+	[GPC_PHASE_EVENT_RUNNING] =  {RUNN, RUNN, NO,   SAME},
+	[GPC_PHASE_EVENT_STOPPING] = {STOP, STOP, STOP, NO},
 };
 
 /* --- helpers ----------------------------------------------------------- */
@@ -157,7 +65,7 @@ static const struct gpc_bind ended_fields[] = {
 struct step {
 	struct gpc_job_state *st;
 	const struct gpc_event *e;
-	struct payload *p;
+	struct gpc_payload *p;
 	int64_t at_ms;          /* when it happened */
 	int to;                 /* status after it; may be set by the function */
 };
@@ -377,7 +285,7 @@ static int on_created(struct step *s, struct gpc_error *err)
 	}
 	if (x)
 		drop_intent(st, x);
-	if (s->to == DEPENDS)
+	if (s->to == VARY)
 		s->to = is_complete(st) ? STRT : SAME;
 	return 0;
 }
@@ -385,7 +293,7 @@ static int on_created(struct step *s, struct gpc_error *err)
 /* The node that rank and, if it is given, id name: a live one rather than a
  * late twin that is only there to be released. */
 static struct gpc_node *find_node(struct gpc_job_state *st,
-	const struct payload *p)
+	const struct gpc_payload *p)
 {
 	struct gpc_node *found = NULL;
 
@@ -430,7 +338,7 @@ static int on_ready(struct step *s, struct gpc_error *err)
 static int on_phase(struct step *s, struct gpc_error *err)
 {
 	struct gpc_try *t = gpc_job_state_try(s->st, s->st->attempt);
-	enum phase phase = s->p->phase;
+	enum gpc_phase_event phase = s->p->phase;
 	int to = phase_status[phase][s->st->status - GPC_JOB_STARTING];
 	int r = check_attempt(s, err);
 
@@ -438,11 +346,11 @@ static int on_phase(struct step *s, struct gpc_error *err)
 		return r;
 	if (to == NO)
 		return gpc_fail(err, GPC_EPROTO, "phase %s does not follow %s",
-			phase_names[phase],
+			gpc_phase_event_names[phase],
 			gpc_job_status_to_str(s->st->status));
-	if (phase == PHASE_RUNNING && t && !t->running_ms_at)
+	if (phase == GPC_PHASE_EVENT_RUNNING && t && !t->running_ms_at)
 		t->running_ms_at = s->at_ms;
-	if (phase == PHASE_STOPPING)
+	if (phase == GPC_PHASE_EVENT_STOPPING)
 		s->st->reason = s->p->reason;
 	s->to = to;
 	return 0;
@@ -579,30 +487,28 @@ static int on_ended(struct step *s, struct gpc_error *err)
 	return 0;
 }
 
-static const struct {
-	const struct gpc_bind *fields;
-	int (*apply)(struct step *s, struct gpc_error *err);
-} events[GPC_EVENT__COUNT] = {
-	[GPC_EVENT_SUBMITTED] = {submitted_fields, on_submitted},
-	[GPC_EVENT_ATTEMPT] = {attempt_fields, on_attempt},
-	[GPC_EVENT_INTENT] = {intent_fields, on_intent},
-	[GPC_EVENT_VOID] = {void_fields, on_void},
-	[GPC_EVENT_CREATED] = {created_fields, on_created},
-	[GPC_EVENT_RATE] = {rate_fields, on_rate},
-	[GPC_EVENT_READY] = {ready_fields, on_ready},
-	[GPC_EVENT_PHASE] = {phase_fields, on_phase},
-	[GPC_EVENT_LOST] = {lost_fields, on_lost},
-	[GPC_EVENT_RELEASED] = {released_fields, on_released},
-	[GPC_EVENT_SUPERVISOR] = {supervisor_fields, on_supervisor},
-	[GPC_EVENT_CHECKPOINT] = {checkpoint_fields, on_checkpoint},
-	[GPC_EVENT_CANCEL] = {cancel_fields, on_cancel},
-	[GPC_EVENT_SAVE] = {no_fields, on_request},
-	[GPC_EVENT_SIGNAL] = {no_fields, on_request},
-	[GPC_EVENT_UPDATE] = {no_fields, on_request},
-	[GPC_EVENT_RESUME] = {resume_fields, on_resume},
-	[GPC_EVENT_PRUNE] = {no_fields, on_request},
-	[GPC_EVENT_PRUNING] = {no_fields, on_pruning},
-	[GPC_EVENT_ENDED] = {ended_fields, on_ended},
+static int (*const handlers[GPC_EVENT__COUNT])(struct step *s,
+	struct gpc_error *err) = {
+	[GPC_EVENT_SUBMITTED] = on_submitted,
+	[GPC_EVENT_ATTEMPT] = on_attempt,
+	[GPC_EVENT_INTENT] = on_intent,
+	[GPC_EVENT_VOID] = on_void,
+	[GPC_EVENT_CREATED] = on_created,
+	[GPC_EVENT_RATE] = on_rate,
+	[GPC_EVENT_READY] = on_ready,
+	[GPC_EVENT_PHASE] = on_phase,
+	[GPC_EVENT_LOST] = on_lost,
+	[GPC_EVENT_RELEASED] = on_released,
+	[GPC_EVENT_SUPERVISOR] = on_supervisor,
+	[GPC_EVENT_CHECKPOINT] = on_checkpoint,
+	[GPC_EVENT_CANCEL] = on_cancel,
+	[GPC_EVENT_SAVE] = on_request,
+	[GPC_EVENT_SIGNAL] = on_request,
+	[GPC_EVENT_UPDATE] = on_request,
+	[GPC_EVENT_RESUME] = on_resume,
+	[GPC_EVENT_PRUNE] = on_request,
+	[GPC_EVENT_PRUNING] = on_pruning,
+	[GPC_EVENT_ENDED] = on_ended,
 };
 
 /* --- apply ------------------------------------------------------------- */
@@ -631,22 +537,23 @@ static int look_up(const struct gpc_job_state *st, const struct gpc_event *e,
 int gpc_state_apply(struct gpc_job_state *st, const struct gpc_event *e,
 	struct gpc_error *err)
 {
-	struct payload p = {0};
+	const struct gpc_bind *fields;
+	struct gpc_payload p = {0};
 	struct step s = { .st = st, .e = e, .p = &p };
 	gpc_autoptr(gpc_json) *empty = gpc_json_object();
 	int r = look_up(st, e, &s.to, err);
 
 	if (r < 0)
 		return r;
-	r = gpc_bind_read(e->data ? e->data : empty, events[e->type].fields,
-		&p, err);
+	fields = gpc_payload_fields(e->type);
+	r = gpc_bind_read(e->data ? e->data : empty, fields, &p, err);
 	if (r < 0)
 		return gpc_wrap(err, r, "`%s`", gpc_event_type_names[e->type]);
 	s.at_ms = p.at_ms ? p.at_ms : e->at_ms;
-	r = events[e->type].apply(&s, err);
+	r = handlers[e->type](&s, err);
 	if (r < 0)
 		gpc_wrap(err, r, "`%s`", gpc_event_type_names[e->type]);
-	gpc_bind_clear(events[e->type].fields, &p);
+	gpc_bind_clear(fields, &p);
 	if (r < 0)
 		return r;
 	st->n = e->n;

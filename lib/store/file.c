@@ -10,7 +10,6 @@
  */
 #include "store/store.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,7 +22,7 @@
 #include "base/rand.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "base/vec.h"
+#include "store/file_walk.h"
 #include "store/file_watch.h"
 
 #define TEMP_PREFIX ".tmp-"
@@ -524,137 +523,28 @@ static int file_del(struct gpc_store *s, const char *key, struct gpc_error *err)
 	return 0;
 }
 
-/* --- list -------------------------------------------------------------- */
+/* --- list and wait ----------------------------------------------------- */
 
-/* One name of a folder; a folder's name ends in "/", so that sorting names
- * sorts whole keys. */
-struct walk {
-	struct gpc_store *s;
-	const char *prefix, *after;
-	gpc_list_fn *fn;
-	void *arg;
-	int stop;
-};
+struct listing { gpc_list_fn *fn; void *arg; };
 
-static bool is_folder(int root, const char *dir, const struct dirent *e)
+static int list_file(void *arg, const char *key, const struct stat *st)
 {
-	char path[1100];
-	struct stat st;
-	size_t n = strlen(dir), m = strlen(e->d_name);
-
-#ifdef DT_DIR
-	if (e->d_type != DT_UNKNOWN)
-		return e->d_type == DT_DIR;
-#endif
-	if (n + m + 1 > sizeof(path))
-		return false;
-	memcpy(path, dir, n);
-	memcpy(path + n, e->d_name, m + 1);
-	return fstatat(root, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		S_ISDIR(st.st_mode);
-}
-
-/* Names of one folder (dir is "" or ends in "/"); 0 or an errno. */
-static int read_names(int root, const char *dir, struct gpc_strv *names)
-{
-	int fd = openat(root, *dir ? dir : ".",
-		O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const struct dirent *e;
-	DIR *d;
-
-	if (fd < 0)
-		return errno;
-	d = fdopendir(fd);
-	if (!d) {
-		int sys = errno;
-
-		close(fd);
-		return sys;
-	}
-	while ((errno = 0, e = readdir(d)) != NULL) {
-		if (!gpc_store_key_ok(e->d_name))
-			continue;
-		gpc_strv_addf(names, "%s%s", e->d_name,
-			is_folder(root, dir, e) ? "/" : "");
-	}
-	fd = errno;
-	closedir(d);
-	gpc_strv_sort(names);
-	return fd;
-}
-
-/* Whether a key, or any key below a folder's, can be wanted. */
-static bool wanted(const struct walk *w, const char *key, size_t n, bool folder)
-{
-	size_t np = strlen(w->prefix);
-	size_t common = n < np ? n : np;
-
-	if (memcmp(key, w->prefix, common) != 0 || (!folder && n < np))
-		return false;
-	if (!w->after)
-		return true;
-	if (folder && strncmp(w->after, key, n) == 0)
-		return true;
-	return strcmp(key, w->after) > 0;
-}
-
-static int walk_folder(struct walk *w, const char *dir, struct gpc_error *err);
-
-static int visit(struct walk *w, const char *dir, const char *name,
-	struct gpc_error *err)
-{
-	size_t n = strlen(dir), m = strlen(name);
-	bool folder = name[m - 1] == '/';
+	const struct listing *l = arg;
 	struct gpc_object o = {0};
-	struct stat st;
 
-	if (n + m > 512)
-		return 0;
-	memcpy(o.key, dir, n);
-	memcpy(o.key + n, name, m + 1);
-	if (!wanted(w, o.key, n + m, folder))
-		return 0;
-	if (folder)
-		return walk_folder(w, o.key, err);
-	/* Gone meanwhile, or not an object. */
-	if (fstatat(state_of(w->s)->root, o.key, &st, 0) < 0 ||
-		!S_ISREG(st.st_mode))
-		return 0;
-	describe(&st, &o);
-	w->stop = w->fn(w->arg, &o);
-	return 0;
-}
-
-static int walk_folder(struct walk *w, const char *dir, struct gpc_error *err)
-{
-	gpc_auto(gpc_strv) struct gpc_strv names = {0};
-	int sys = read_names(state_of(w->s)->root, dir, &names);
-	size_t i;
-
-	if (sys == ENOENT || sys == ENOTDIR)
-		return 0;
-	if (sys)
-		return fail_at(w->s, "list", dir, sys, err);
-	for (i = 0; i < names.n && !w->stop; i++) {
-		int r = visit(w, dir, names.v[i], err);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	memcpy(o.key, key, strlen(key) + 1);
+	describe(st, &o);
+	return l->fn(l->arg, &o);
 }
 
 static int file_list(struct gpc_store *s, const char *prefix, const char *after,
 	gpc_list_fn *fn, void *arg, struct gpc_error *err)
 {
-	struct walk w = { s, prefix, after, fn, arg, 0 };
-	const char *slash = strrchr(prefix, '/');
-	char dir[520] = "";
+	struct listing l = { fn, arg };
+	int sys = gpc_file_walk(state_of(s)->root, prefix, after, list_file,
+		&l);
 
-	/* Only the folder that the prefix names is read at all. */
-	if (slash && slash - prefix < 512)
-		memcpy(dir, prefix, (size_t)(slash + 1 - prefix));
-	return walk_folder(&w, dir, err);
+	return sys ? fail_at(s, "list", prefix, sys, err) : 0;
 }
 
 static void file_wait(struct gpc_store *s, const char *prefix, int timeout_ms)

@@ -1,0 +1,31 @@
+/* Payloads of events as one struct: which members each type has, and which it
+ * must have (model/event.h lists them). */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/money.h"
+#include "base/vec.h"
+#include "dep/bind.h"
+#include "model/event.h"
+
+/* Phases that are events. */
+enum gpc_phase_event {
+	GPC_PHASE_EVENT_SETUP, GPC_PHASE_EVENT_RUNNING,
+	GPC_PHASE_EVENT_STOPPING, GPC_PHASE_EVENT__COUNT,
+};
+extern const char *const gpc_phase_event_names[];
+
+struct gpc_payload {
+	int attempt, rank, code, signal, num_nodes;
+	int64_t intent, at_ms;
+	char *id, *address, *checkpoint, *supervisor, *token, *resume_from;
+	enum gpc_phase_event phase;
+	enum gpc_reason reason;
+	bool now, uncounted;
+	struct gpc_money rate;
+	struct gpc_json *request;
+	GPC_VEC(struct gpc_node) nodes;
+};
+/* How a payload of this type is read, and cleared. */
+const struct gpc_bind *gpc_payload_fields(enum gpc_event_type type);

@@ -1,0 +1,134 @@
+/* Walking a folder in the order of keys. A folder's name is sorted as if it
+ * ended in "/", which makes the order of names the order of whole keys; so only
+ * the names of the folders on the way down are in memory at any time. */
+#include "store/file_walk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "store/store.h"
+
+#define KEY_MAX 512
+
+struct walk {
+	int root;
+	const char *prefix, *after;
+	gpc_file_walk_fn *fn;
+	void *arg;
+	int stop;
+};
+
+static bool is_folder(int root, const char *dir, const struct dirent *e)
+{
+	char path[2 * KEY_MAX];
+	struct stat st;
+	size_t n = strlen(dir), m = strlen(e->d_name);
+
+#ifdef DT_DIR
+	if (e->d_type != DT_UNKNOWN)
+		return e->d_type == DT_DIR;
+#endif
+	if (n + m + 1 > sizeof(path))
+		return false;
+	memcpy(path, dir, n);
+	memcpy(path + n, e->d_name, m + 1);
+	return fstatat(root, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		S_ISDIR(st.st_mode);
+}
+
+/* Names of one folder (dir is "" or ends in "/"); 0 or an errno. */
+static int read_names(int root, const char *dir, struct gpc_strv *names)
+{
+	int fd = openat(root, *dir ? dir : ".",
+		O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct dirent *e;
+	DIR *d;
+	int sys;
+
+	if (fd < 0)
+		return errno;
+	d = fdopendir(fd);
+	if (!d) {
+		sys = errno;
+		close(fd);
+		return sys;
+	}
+	while ((errno = 0, e = readdir(d)) != NULL) {
+		if (!gpc_store_key_ok(e->d_name))
+			continue;
+		gpc_strv_addf(names, "%s%s", e->d_name,
+			is_folder(root, dir, e) ? "/" : "");
+	}
+	sys = errno;
+	closedir(d);
+	gpc_strv_sort(names);
+	return sys;
+}
+
+/* Whether a key, or any key below a folder's, can be wanted. */
+static bool wanted(const struct walk *w, const char *key, size_t n, bool folder)
+{
+	size_t np = strlen(w->prefix);
+	size_t common = n < np ? n : np;
+
+	if (memcmp(key, w->prefix, common) != 0 || (!folder && n < np))
+		return false;
+	if (!w->after)
+		return true;
+	if (folder && strncmp(w->after, key, n) == 0)
+		return true;
+	return strcmp(key, w->after) > 0;
+}
+
+static int walk_folder(struct walk *w, const char *dir);
+
+static int visit(struct walk *w, const char *dir, const char *name)
+{
+	size_t n = strlen(dir), m = strlen(name);
+	bool folder = name[m - 1] == '/';
+	char key[KEY_MAX + 1];
+	struct stat st;
+
+	if (n + m > KEY_MAX)
+		return 0;
+	memcpy(key, dir, n);
+	memcpy(key + n, name, m + 1);
+	if (!wanted(w, key, n + m, folder))
+		return 0;
+	if (folder)
+		return walk_folder(w, key);
+	/* Gone meanwhile, or not an object. */
+	if (fstatat(w->root, key, &st, 0) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	w->stop = w->fn(w->arg, key, &st);
+	return 0;
+}
+
+static int walk_folder(struct walk *w, const char *dir)
+{
+	gpc_auto(gpc_strv) struct gpc_strv names = {0};
+	int sys = read_names(w->root, dir, &names);
+
+	if (sys == ENOENT || sys == ENOTDIR)
+		return 0;
+	for (size_t i = 0; sys == 0 && i < names.n && !w->stop; i++)
+		sys = visit(w, dir, names.v[i]);
+	return sys;
+}
+
+int gpc_file_walk(int root, const char *prefix, const char *after,
+	gpc_file_walk_fn *fn, void *arg)
+{
+	struct walk w = { root, prefix, after, fn, arg, 0 };
+	const char *slash = strrchr(prefix, '/');
+	char dir[KEY_MAX + 1] = "";
+
+	/* Only the folder that the prefix names is read at all. */
+	if (slash && slash - prefix < KEY_MAX)
+		memcpy(dir, prefix, (size_t)(slash + 1 - prefix));
+	return walk_folder(&w, dir);
+}
