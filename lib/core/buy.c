@@ -66,7 +66,8 @@ static int count_missing(const struct gpc_job_state *st)
 
 static void fill_limits(const struct gpc_supervision *sv, struct gpc_launch *l)
 {
-	const struct gpc_resources *r = gpc_spec_candidate(&sv->spec, 0);
+	const struct gpc_resources *r = gpc_spec_candidate(&sv->spec,
+		gpc_plan_candidate(&l->offer));
 
 	l->cpus = r->cpus;
 	l->cpus_at_least = r->cpus_at_least;
@@ -96,10 +97,10 @@ static void fill_launch(struct gpc_supervision *sv, struct gpc_plan *plan,
 	l->provider = gpc_strdup(plan->offers.v[0].provider);
 	l->store_url = gpc_strdup(sv->session->store->url);
 	l->expires_ms = plan->life_ms > 0 ? gpc_wall_ms() + plan->life_ms : 0;
-	fill_limits(sv, l);
 	/* The offer moves over; the plan keeps an empty one. */
 	l->offer = plan->offers.v[0];
 	plan->offers.v[0] = (struct gpc_offer) {0};
+	fill_limits(sv, l);
 	gpc_pairs_set(&l->tags, "gpucloud-store", sv->session->store->id);
 	gpc_pairs_set(&l->tags, "gpucloud-job", sv->job.id);
 	gpc_pairs_set(&l->tags, "gpucloud-owner", sv->job.owner.hash);

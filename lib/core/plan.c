@@ -99,6 +99,25 @@ static bool over_cap(const struct gpc_offer *o, struct gpc_money cap)
 		o->price.micros > cap.micros);
 }
 
+/* Which alternative of the spec an offer is for goes with it. */
+static void mark_candidate(struct gpc_offers *offers, size_t first, size_t i)
+{
+	for (size_t k = first; k < offers->n; k++) {
+		struct gpc_offer *o = &offers->v[k];
+
+		if (!o->rest)
+			o->rest = gpc_json_object();
+		gpc_json_set_int(o->rest, "candidate", (int64_t)i);
+	}
+}
+
+size_t gpc_plan_candidate(const struct gpc_offer *o)
+{
+	int64_t i = gpc_json_get_int(o->rest, "candidate", 0);
+
+	return i > 0 ? (size_t)i : 0;
+}
+
 /* Sets why_not of what does not fit the money or was refused just now. */
 static bool sift(struct gpc_offers *offers, size_t first,
 	const struct gpc_resources *c, const struct gpc_pairs *refused)
@@ -187,8 +206,9 @@ static void bound_life(const struct gpc_spec *spec, struct gpc_plan *p,
 	}
 	if (l->time_ms > 0) {
 		int64_t left = l->time_ms > ran_ms ? l->time_ms - ran_ms : 0;
-		int64_t ms = left + l->setup_ms + spec->checkpoint.grace_ms +
-			60000;
+		int64_t grace = spec->checkpoint.grace_ms;
+		int64_t ms = left + l->setup_ms + 60000 +
+			(grace ? grace : GPC_SPEC_GRACE_DEFAULT_MS);
 
 		if (l->setup_ms == 0)
 			ms += GPC_SPEC_SETUP_DEFAULT_MS;
@@ -252,6 +272,7 @@ int gpc_plan_make_without(struct gpc_session *s, const struct gpc_spec *spec,
 		r = ask_provider(s, spec, c, &p.offers, err);
 		if (r < 0)
 			return r;
+		mark_candidate(&p.offers, first, i);
 		only_price |= sift(&p.offers, first, c, refused);
 	}
 	sort_offers(&p.offers, ordered, &p.n_fitting);

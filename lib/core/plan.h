@@ -34,6 +34,8 @@ int gpc_plan_make_without(struct gpc_session *s, const struct gpc_spec *spec,
 	struct gpc_plan *ret_p, struct gpc_error *err) gpc_must_check;
 /* Names what can be had or not: provider, place, type and market. Owned. */
 char *gpc_plan_offer_key(const struct gpc_offer *o);
+/* Which of gpc_spec_candidate's alternatives a plan's offer is for. */
+size_t gpc_plan_candidate(const struct gpc_offer *o);
 /* The ask of one candidate. */
 void gpc_plan_ask(const struct gpc_spec *spec, const struct gpc_resources *r,
 	struct gpc_ask *ret_ask);

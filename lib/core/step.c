@@ -29,6 +29,8 @@ static int load(struct gpc_supervision *sv, const char *job,
 		r = gpc_job_parse(b.data, b.len, &sv->job, err);
 	if (r == 0)
 		r = gpc_spec_from_json(sv->job.spec, key, &sv->spec, NULL, err);
+	if (r == 0 && sv->spec.checkpoint.grace_ms == 0)
+		sv->spec.checkpoint.grace_ms = GPC_SPEC_GRACE_DEFAULT_MS;
 	return gpc_wrap(err, r, "job %s", job);
 }
 
