@@ -290,6 +290,18 @@ static void full_disk(void **state)
 	in_child(small_disk, *state);
 }
 
+static void write_until_killed(const struct world *w, int i, const char *data)
+{
+	char key[32];
+	int k = 0;
+
+	do
+		snprintf(key, sizeof(key), "k/%d-%d", i, ++k);
+	while (gpc_store_put(w->s, key, data, 300000,
+		k % 2 ? GPC_PUT_IF_ABSENT : 0, NULL) == 0);
+	_exit(1);
+}
+
 /* A writer killed at any moment leaves whole objects or none. */
 static void killed(void **state)
 {
@@ -303,14 +315,8 @@ static void killed(void **state)
 		int status;
 
 		assert_true(pid >= 0);
-		for (int k = 0; pid == 0; k++) {
-			char key[32];
-
-			snprintf(key, sizeof(key), "k/%d-%d", i, k);
-			if (gpc_store_put(w->s, key, data, 300000,
-				k % 2 ? GPC_PUT_IF_ABSENT : 0, NULL) < 0)
-				_exit(1);
-		}
+		if (pid == 0)
+			write_until_killed(w, i, data);
 		gpc_sleep_ms(3 + i % 7 * 3);
 		kill(pid, SIGKILL);
 		assert_int_equal(waitpid(pid, &status, 0), pid);
