@@ -37,7 +37,7 @@ if /usr/bin/python3 -c 'import torch' 2>/dev/null; then
 	done
 	node=$(tr '\0' '\n' <"/proc/$victim/environ" | sed -n 's/^GPUCLOUD_NODE_ID=//p')
 	for p in $(pids_with "$T/"); do
-		tr '\0' ' ' <"/proc/$p/cmdline" "/proc/$p/environ" 2>/dev/null |
+		[ -n "$node" ] && tr '\0' ' ' <"/proc/$p/cmdline" "/proc/$p/environ" 2>/dev/null |
 			grep -q -- "$node" && kill -9 "$p"
 	done
 	run gpc wait "$job"

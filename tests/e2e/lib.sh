@@ -108,18 +108,24 @@ wait_until() {
 # Ids of processes that carry a text in their environment; ours is the scratch.
 # The search itself runs without our environment, so as not to find itself.
 pids_with() {
+	# an empty text would be found in every process of the machine
+	[ "${#1}" -ge 8 ] || return 0
 	env -i -C / "PATH=$PATH" sh -c 'grep -lazF -- "$1" /proc/[0-9]*/environ |
 		sed "s|^/proc/||; s|/.*||"' sh "$1" 2>/dev/null
 }
-job_pids() { pids_with "GPUCLOUD_JOB_ID=$1"; }
+job_pids() { [ -z "$1" ] || pids_with "GPUCLOUD_JOB_ID=$1"; }
 none_left() { [ -z "$(pids_with "$T/")" ]; }
 alive() { [ -e "/proc/$1" ] && ! grep -q '^State:.Z' "/proc/$1/status"; }
 
-# kill_pids SIGNAL PID…: some may be gone already.
+# kill_pids SIGNAL PID…: some may be gone already; only what belongs to our
+# scratch is killed, whatever a search has found.
 kill_pids() {
 	kill_signal=$1
 	shift
-	for pid in "$@"; do kill "-$kill_signal" "$pid" 2>/dev/null; done
+	for pid in "$@"; do
+		grep -qaF -- "$T/" "/proc/$pid/environ" 2>/dev/null &&
+			kill "-$kill_signal" "$pid" 2>/dev/null
+	done
 	return 0
 }
 

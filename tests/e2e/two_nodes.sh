@@ -4,6 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 # Launcher, agent and job of one node.
 node_pids() {
+	[ -n "$1" ] || return 0
 	pids_with "$1"
 	for p in $(pids_with "$T/"); do
 		tr '\0' ' ' <"/proc/$p/cmdline" 2>/dev/null | grep -q -- "$1" && echo "$p"
