@@ -89,7 +89,11 @@ static int find_of_provider(struct gpc_session *s, const char *name,
 	if (r < 0)
 		return gpc_wrap(err, r, "provider %s", name);
 	gpc_vec_each(x, &found) {
-		/* A gone node is listed as long as something of it is left. */
+		/* Clouds show for a while what is gone; this machine shows it
+		 * as long as something of it is left. */
+		if (x->state == GPC_INSTANCE_GONE &&
+			!(p->ops->caps & GPC_PROVIDER_LISTS_AT_ONCE))
+			continue;
 		add_held(s, name, x, l);
 	}
 	return 0;

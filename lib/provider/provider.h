@@ -26,7 +26,8 @@ enum {
 	                                   * lifetime, no question before use */
 	GPC_PROVIDER_THIS_HOST = 1 << 2,  /* nodes reach a file:// store */
 	GPC_PROVIDER_LISTS_AT_ONCE = 1 << 3, /* what a list does not show is not
-	                                   * there, however young */
+	                                   * there, however young; what it shows
+	                                   * as GONE still has to be destroyed */
 };
 struct gpc_provider_context {             /* all borrowed, must outlive it */
 	const struct gpc_log *log;
