@@ -1,0 +1,434 @@
+/* Jobs as readers see them and what clients ask of them: ends that are derived
+ * before anybody wrote them down, the forms of JOB, requests in every state,
+ * and what is held. */
+#include "base/str.h"
+#include "base/time.h"
+#include "core/reconcile.h"
+#include "core/release.h"
+#include "core/request.h"
+#include "core/view.h"
+#include "core_lab.h"
+#include "record/index.h"
+#include "record/journal.h"
+#include "record/keys.h"
+
+static void run(struct lab *lab, struct gpc_supervision *sv, const char *job)
+{
+	lab_step(sv);
+	lab_beat(lab, job, lab_state(sv)->attempt, 0, GPC_PHASE_RUN);
+	lab_step(sv);
+	assert_status(sv, "RUNNING");
+}
+
+static void finish(struct lab *lab, struct gpc_supervision *sv,
+	const char *job, int code)
+{
+	run(lab, sv, job);
+	lab_exit(lab, job, lab_state(sv)->attempt, 0, code ?
+		GPC_REASON_EXIT_CODE : GPC_REASON_COMPLETED, code, 0);
+	lab_script(lab, "{\"faults\":[{\"op\":\"list\",\"fault\":\"die\"}]}");
+	lab_finish(sv, MINUTE);
+}
+
+/* --- views ------------------------------------------------------------------------ */
+
+TEST(a_finished_job_looks_finished_at_once)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+	gpc_auto(gpc_view) struct gpc_view a = {0}, b = {0}, c = {0};
+	struct gpc_error err;
+
+	run(lab, sv, job);
+	assert_ok(gpc_view_load(lab->s, job, &a, &err));
+	assert_int_equal(a.state.status, GPC_JOB_RUNNING);
+	assert_false(a.derived);
+	assert_int_equal(a.rate.micros, 180000);
+	lab_advance(MINUTE);
+	lab_exit(lab, job, 1, 0, GPC_REASON_EXIT_CODE, 4, 0);
+	assert_ok(gpc_view_load(lab->s, job, &b, &err));
+	assert_int_equal(b.state.status, GPC_JOB_FAILED);
+	assert_int_equal(b.state.code, 4);
+	assert_true(b.derived);
+	assert_false(gpc_view_is_over(&b));
+	assert_in_range(b.ran_ms, MINUTE, MINUTE + 2000);
+	lab_finish(sv, 3 * MINUTE);
+	assert_ok(gpc_view_load(lab->s, job, &c, &err));
+	assert_false(c.derived);
+	assert_true(gpc_view_is_over(&c));
+	assert_int_equal(c.rate.micros, 0);
+	assert_in_range(c.ran_ms, MINUTE, MINUTE + 5000);
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
+/* An end that leads to another attempt is none. */
+TEST(an_end_that_recovers_is_not_derived)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "\"recovery\":{\"restarts\":1}");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+	gpc_auto(gpc_view) struct gpc_view v = {0};
+	struct gpc_error err;
+
+	run(lab, sv, job);
+	lab_exit(lab, job, 1, 0, GPC_REASON_EXIT_CODE, 4, 0);
+	assert_ok(gpc_view_load(lab->s, job, &v, &err));
+	assert_int_equal(v.state.status, GPC_JOB_RUNNING);
+	assert_false(v.derived);
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
+TEST(hostile_facts_are_named)
+{
+	static const char *const texts[] = {
+		"", "{", "[]", "{\"v\":1}", "{\"v\":1,\"phase\":\"run\","
+		"\"reason\":\"no such reason\",\"code\":0}",
+		"{\"v\":99,\"phase\":\"run\",\"reason\":\"completed\"}",
+	};
+
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		struct lab *lab = lab_new(0);
+		gpc_autostr *job = lab_job(lab, "");
+		struct gpc_supervision *sv = lab_supervise(lab->s, job);
+		gpc_auto(gpc_view) struct gpc_view v = {0};
+		struct gpc_error err;
+		gpc_key key;
+
+		run(lab, sv, job);
+		gpc_key_rank(key, job, 1, 0, "exit.json");
+		assert_ok(gpc_store_put(lab->s->store, key, texts[i],
+			strlen(texts[i]), 0, &err));
+		assert_true(gpc_view_load(lab->s, job, &v, &err) < 0);
+		assert_has(err.msg, "exit.json");
+		lab_step(sv);
+		assert_status(sv, "RUNNING");
+		gpc_supervision_free(sv);
+		lab_free(lab);
+	}
+}
+
+TEST(json_has_its_names)
+{
+	static const char *const keys[] = { "job", "name", "owner", "state",
+		"reason", "advice", "exit_code", "exit_status", "attempt",
+		"num_nodes", "submitted", "ended", "ran_ms", "cost",
+		"rate_per_hour", "attempts", "nodes", "spec" };
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+	gpc_auto(gpc_view) struct gpc_view v = {0};
+	gpc_autoptr(gpc_json) *j = NULL;
+	struct gpc_error err;
+
+	finish(lab, sv, job, 3);
+	assert_ok(gpc_view_load(lab->s, job, &v, &err));
+	j = gpc_view_json(lab->s, &v);
+	for (size_t i = 0; i < COUNT(keys); i++) {
+		if (!gpc_json_get(j, keys[i]))
+			fail_msg("no %s", keys[i]);
+	}
+	assert_string_equal(gpc_json_get_str(j, "state"), "FAILED");
+	assert_int_equal(gpc_json_get_int(j, "exit_status", 0), 3);
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
+/* --- JOB -------------------------------------------------------------------------- */
+
+static int find(struct lab *lab, const char *word, bool ending, char *ret_job,
+	struct gpc_error *err)
+{
+	return gpc_job_find(lab->s, word, ending, ret_job, err);
+}
+
+TEST(forms_of_job)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *old = lab_job(lab, "");
+	struct gpc_supervision *sv = lab_supervise(lab->s, old);
+	gpc_autostr *a = NULL, *b = NULL, *prefix = NULL;
+	char got[GPC_JOB_ID_SIZE];
+	struct gpc_error err;
+
+	finish(lab, sv, old, 0);
+	/* A finished one alone can be named in each form. */
+	assert_ok(find(lab, "lab", true, got, &err));
+	assert_string_equal(got, old);
+	lab_advance(5000);
+	a = lab_job(lab, "");
+	assert_ok(find(lab, "lab", true, got, &err));    /* one unfinished */
+	assert_string_equal(got, a);
+	lab_advance(5000);
+	b = lab_job(lab, "");
+	assert_ok(find(lab, a, true, got, &err));
+	assert_string_equal(got, a);
+	assert_ok(find(lab, "lab", false, got, &err));   /* the newest */
+	assert_string_equal(got, b);
+	assert_ok(find(lab, "@", true, got, &err));
+	assert_string_equal(got, b);
+	assert_ok(find(lab, NULL, false, got, &err));
+	assert_string_equal(got, b);
+	prefix = gpc_strndup(a, strlen(a) - 1);
+	assert_ok(find(lab, prefix, true, got, &err));
+	assert_string_equal(got, a);
+	/* Ending needs to know which. */
+	assert_fails(find(lab, "lab", true, got, &err), GPC_ECONFLICT);
+	assert_has(err.msg, a);
+	assert_has(err.msg, b);
+	assert_null(strstr(err.msg, old));
+	assert_fails(find(lab, "lab-", false, got, &err), GPC_ECONFLICT);
+	assert_has(err.msg, old);
+	assert_fails(find(lab, "lap", false, got, &err), GPC_ENOTFOUND);
+	assert_has(err.hint, "lab");
+	assert_fails(find(lab, "", false, got, &err), GPC_ENOTFOUND);
+	assert_fails(find(lab, "../x", false, got, &err), GPC_ENOTFOUND);
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
+/* --- requests ----------------------------------------------------------------------- */
+
+TEST(requests_of_a_live_job)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+	struct gpc_error err;
+	int64_t n = 0;
+
+	run(lab, sv, job);
+	assert_ok(gpc_request_save(lab->s, job, "mine", &n, &err));
+	assert_true(n > 0);
+	assert_ok(gpc_request_signal(lab->s, job, "SIGUSR1", -1, &err));
+	assert_ok(gpc_request_signal(lab->s, job, "usr1", 0, &err));
+	assert_ok(gpc_request_signal(lab->s, job, "interrupt", -1, &err));
+	assert_fails(gpc_request_signal(lab->s, job, "USR3", -1, &err),
+		GPC_EUSAGE);
+	assert_has(err.msg, "USR3");
+	assert_fails(gpc_request_resume(lab->s, job, NULL, NULL, &err),
+		GPC_ECONFLICT);
+	lab_step(sv);
+	assert_int_equal(lab_state(sv)->asked_n, n + 3);
+	assert_int_equal(lab_events(lab, job, "signal"), 3);
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
+TEST(requests_of_an_ended_job)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+	struct gpc_error err;
+	bool ended = false;
+	int64_t n;
+
+	finish(lab, sv, job, 5);
+	assert_fails(gpc_request_save(lab->s, job, NULL, &n, &err),
+		GPC_ECONFLICT);
+	assert_has(err.msg, "exit_code");
+	assert_fails(gpc_request_signal(lab->s, job, "TERM", -1, &err),
+		GPC_ECONFLICT);
+	assert_ok(gpc_request_cancel(lab->s, job, true, &ended, &err));
+	assert_true(ended);
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
+TEST(requests_of_no_job)
+{
+	struct lab *lab = lab_new(0);
+	struct gpc_error err;
+	bool ended;
+
+	assert_fails(gpc_request_cancel(lab->s, "lab-nojob2", false, &ended,
+		&err), GPC_ENOTFOUND);
+	assert_fails(gpc_request_resume(lab->s, "lab-nojob2", NULL, NULL,
+		&err), GPC_ENOTFOUND);
+	lab_free(lab);
+}
+
+/* cancel and cancel --now are each recorded once. */
+TEST(cancel_is_asked_once)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+	struct gpc_error err;
+	bool ended;
+
+	run(lab, sv, job);
+	for (int i = 0; i < 3; i++)
+		assert_ok(gpc_request_cancel(lab->s, job, false, &ended, &err));
+	assert_int_equal(lab_events(lab, job, "cancel"), 1);
+	for (int i = 0; i < 3; i++)
+		assert_ok(gpc_request_cancel(lab->s, job, true, &ended, &err));
+	assert_ok(gpc_request_cancel(lab->s, job, false, &ended, &err));
+	assert_int_equal(lab_events(lab, job, "cancel"), 2);
+	lab_finish(sv, 2 * MINUTE);
+	assert_status(sv, "CANCELLED");
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
+/* Somebody writes between a request's look and its put: decided again. */
+struct intruder { struct lab *lab; const char *job; };
+
+static void intrude(void *arg)
+{
+	struct intruder *x = arg;
+	gpc_auto(gpc_journal) struct gpc_journal j = {0};
+	struct gpc_error err;
+
+	gpc_journal_init(&j, x->lab->inner, x->job, "intruder");
+	assert_ok(gpc_journal_refresh(&j, NULL, &err));
+	assert_ok(gpc_journal_append(&j, GPC_EVENT_SAVE, NULL, &err));
+}
+
+TEST(a_request_that_loses_a_race_is_made_again)
+{
+	struct lab *lab = lab_new(LAB_FAULTY);
+	gpc_autostr *job = lab_job(lab, "");
+	gpc_autostr *events = gpc_format("jobs/%s/events/", job);
+	struct intruder x = { lab, job };
+	struct gpc_error err;
+	bool ended;
+
+	gpc_store_fault_reset(lab->s->store);
+	gpc_store_fault_add(lab->s->store, &(struct gpc_fault){
+		.op = GPC_FAULT_PUT, .how = GPC_FAULT_CALL, .nth = 1,
+		.prefix = events, .call = intrude, .arg = &x });
+	assert_ok(gpc_request_cancel(lab->s, job, false, &ended, &err));
+	assert_int_equal(lab_events(lab, job, "save"), 1);
+	assert_int_equal(lab_events(lab, job, "cancel"), 1);
+	assert_ok(gpc_journal_verify(lab->inner, job, &err));
+	lab_free(lab);
+}
+
+/* --- what is held --------------------------------------------------------------------- */
+
+static size_t orphans(struct lab *lab)
+{
+	struct gpc_held_list held = {0};
+	struct gpc_error err;
+	size_t n = 0;
+
+	assert_ok(gpc_held_find(lab->s, &held, &err));
+	gpc_vec_each(h, &held)
+		n += h->orphan && !h->draining;
+	gpc_held_clear(&held);
+	return n;
+}
+
+static void buy_stray(struct lab *lab, const char *job, const char *owner)
+{
+	struct gpc_provider_context ctx;
+	gpc_autoptr(gpc_provider) *p = NULL;
+	gpc_auto(gpc_launch) struct gpc_launch l = { .v = 1, .attempt = 1,
+		.count = 1 };
+	gpc_auto(gpc_instances) struct gpc_instances made = {0};
+	struct gpc_error err;
+
+	assert_ok(gpc_session_provider(lab->s, "fake", &ctx, &p, &err));
+	l.token = gpc_format("stray-%s-%s", job, owner);
+	l.job = gpc_strdup(job);
+	l.provider = gpc_strdup("fake");
+	l.offer.provider = gpc_strdup("fake");
+	gpc_pairs_set(&l.tags, "gpucloud-store", lab->s->store->id);
+	gpc_pairs_set(&l.tags, "gpucloud-job", job);
+	gpc_pairs_set(&l.tags, "gpucloud-owner", owner);
+	assert_ok(p->ops->create(p, &l, &made, &err));
+}
+
+TEST(orphans_are_told_and_ended)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+	const char *mine = lab->s->place.owner.hash;
+	struct gpc_error err;
+	int n = 0;
+
+	run(lab, sv, job);
+	assert_int_equal(orphans(lab), 0);
+	buy_stray(lab, "gone-abcdef", mine);           /* no such job */
+	buy_stray(lab, job, mine);                     /* not in its journal */
+	buy_stray(lab, "gone-abcdef", "ffffffffffffffff");  /* not mine */
+	assert_int_equal(lab_running(lab), 4);
+	assert_int_equal(orphans(lab), 3);
+	assert_ok(gpc_reconcile(lab->s, &n, &err));
+	assert_int_equal(n, 2);
+	assert_int_equal(lab_running(lab), 2);
+	lab_step(sv);
+	assert_status(sv, "RUNNING");
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
+/* The answer of a create is still to come: that node is no orphan. */
+TEST(a_node_of_an_open_intent_is_no_orphan)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+	struct gpc_error err;
+	int n = 0;
+
+	lab_script(lab, "{\"faults\":[{\"op\":\"create\","
+		"\"fault\":\"lost_answer\",\"times\":-1}]}");
+	lab_step(sv);
+	assert_int_equal(lab_running(lab), 1);
+	assert_ok(gpc_reconcile(lab->s, &n, &err));
+	assert_int_equal(n, 0);
+	assert_int_equal(lab_running(lab), 1);
+	lab_advance(11 * MINUTE);
+	assert_ok(gpc_reconcile(lab->s, &n, &err));
+	assert_int_equal(n, 1);
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
+/* A cloud that shows what is gone for a while. */
+TEST(a_gone_node_that_is_still_shown_is_no_orphan)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+	struct gpc_error err;
+	int n = 0;
+
+	run(lab, sv, job);
+	lab_exit(lab, job, 1, 0, GPC_REASON_COMPLETED, 0, 0);
+	lab_script(lab, "{\"gone_ms\":3600000}");
+	lab_finish(sv, 2 * MINUTE);
+	assert_status(sv, "SUCCEEDED");
+	assert_ok(gpc_reconcile(lab->s, &n, &err));
+	assert_int_equal(n, 0);
+	assert_int_equal(orphans(lab), 0);
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_finished_job_looks_finished_at_once),
+		cmocka_unit_test(an_end_that_recovers_is_not_derived),
+		cmocka_unit_test(hostile_facts_are_named),
+		cmocka_unit_test(json_has_its_names),
+		cmocka_unit_test(forms_of_job),
+		cmocka_unit_test(requests_of_a_live_job),
+		cmocka_unit_test(requests_of_an_ended_job),
+		cmocka_unit_test(requests_of_no_job),
+		cmocka_unit_test(cancel_is_asked_once),
+		cmocka_unit_test(a_request_that_loses_a_race_is_made_again),
+		cmocka_unit_test(orphans_are_told_and_ended),
+		cmocka_unit_test(a_node_of_an_open_intent_is_no_orphan),
+		cmocka_unit_test(a_gone_node_that_is_still_shown_is_no_orphan),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
