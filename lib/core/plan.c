@@ -269,6 +269,9 @@ int gpc_plan_make_without(struct gpc_session *s, const struct gpc_spec *spec,
 		const struct gpc_resources *c = gpc_spec_candidate(spec, i);
 		size_t first = p.offers.n;
 
+		/* Submitting warned about it; the others are what is left. */
+		if (n > 1 && gpc_resources_check_supported(c, NULL) < 0)
+			continue;
 		r = ask_provider(s, spec, c, &p.offers, err);
 		if (r < 0)
 			return r;
