@@ -18,7 +18,9 @@
 
 enum {
 	LOOK_DEFAULT_MS = 60000, CONFIRM_MS = 1000, FOLLOW_MS = 1000,
-	RESTLESS_MS = 5000,         /* then a moment without open files will do */
+	/* Then a moment without open files will do. */
+	RESTLESS_MIN_MS = 2000, RESTLESS_MAX_MS = 5000,
+	ALWAYS_RESTLESS_MS = 60000, /* then also one that changes while it is read */
 	RETRY_MS = 5000, SMALL = 64 * 1024,
 };
 
@@ -140,13 +142,26 @@ static void start_asked(struct gpc_agent *a)
 	start(a, GPC_SAVER_FORCE);
 }
 
+static int64_t look_every_ms(const struct gpc_agent *a)
+{
+	int64_t every = a->spec.checkpoint.upload_every_ms;
+
+	return every > 0 ? every : LOOK_DEFAULT_MS;
+}
+
 static void start_look(struct gpc_agent *a, int64_t now_ms)
 {
 	struct gpc_saver *s = a->saver;
 
+	int64_t restless = 2 * look_every_ms(a);
+
+	restless = restless < RESTLESS_MIN_MS ? RESTLESS_MIN_MS : restless;
+	restless = restless > RESTLESS_MAX_MS ? RESTLESS_MAX_MS : restless;
 	set_label(s, "auto");
 	s->insist = s->unquiet_since_ms
-		&& now_ms - s->unquiet_since_ms >= RESTLESS_MS;
+		&& now_ms - s->unquiet_since_ms >= restless;
+	s->any_state = s->unquiet_since_ms
+		&& now_ms - s->unquiet_since_ms >= ALWAYS_RESTLESS_MS;
 	start(a, GPC_SAVER_LOOK);
 }
 
@@ -172,13 +187,6 @@ static void follow(struct gpc_agent *a)
 	s->n = n;
 	s->wait_change = false;
 	start(a, GPC_SAVER_FORCE);
-}
-
-static int64_t look_every_ms(const struct gpc_agent *a)
-{
-	int64_t every = a->spec.checkpoint.upload_every_ms;
-
-	return every > 0 ? every : LOOK_DEFAULT_MS;
 }
 
 static void ask_program(struct gpc_agent *a, int64_t now_ms)

@@ -18,7 +18,7 @@
 #include "record/keys.h"
 #include "snapshot/snapshot.h"
 
-enum { QUIET_MS = 400, PARTS_MAX_MS = 10 * 60 * 1000, PART_LOOK_MS = 200,
+enum { QUIET_MS = 400, RESTLESS_MS = 1200, PARTS_MAX_MS = 10 * 60 * 1000, PART_LOOK_MS = 200,
 	PART_SPARE_MS = 15000,
 	PART_MAX = 4 << 20 };
 
@@ -77,35 +77,36 @@ static void rest(const struct gpc_cancel *cancel, int64_t ms)
 		gpc_sleep_ms(ms < 100 ? ms : 100);
 }
 
-/* FORCE: until the program has written (if it was asked to) and rests, or
- * patience ends. */
+/* FORCE: until the program has written (if it was asked to) and rests; one that
+ * never rests is taken at a moment in which it has no file open. */
 static int wait_quiet(struct gpc_saver *s, const struct gpc_cancel *cancel,
-	uint64_t *ret_print, struct gpc_error *err)
+	int64_t end, struct gpc_error *err)
 {
-	int64_t end = gpc_boot_ms() + s->patience_ms;
-	uint64_t first = 0, last = 0, now, n;
+	int64_t since = gpc_boot_ms();
+	uint64_t last = 0, now, n;
 
 	for (;;) {
 		int r = gpc_saver_print(s, cancel, &now, &n, err);
+		int64_t waited = gpc_boot_ms() - since;
+		bool late = gpc_boot_ms() >= end;
+		bool written = !s->wait_change || now != s->saved_print || late;
 
 		if (r < 0)
 			return r;
-		first = first ? first : s->wait_change ? s->saved_print : now;
-		if (now == last && (!s->wait_change || now != first))
-			break;
-		if (gpc_boot_ms() >= end) {
-			if (gpc_procs_writing_below(getpid(), s->dir))
+		if (written && now == last)
+			return 0;
+		if ((written && waited >= RESTLESS_MS) || late) {
+			if (!gpc_procs_writing_below(getpid(), s->dir))
+				return 0;
+			if (late)
 				return gpc_fail(err, GPC_ETIMEOUT, "%s: a file "
 					"is still being written", s->dir);
-			break;
 		}
 		last = now;
 		rest(cancel, QUIET_MS);
 		if (gpc_canceled(cancel))
 			return gpc_fail(err, GPC_ECANCELED, "stopped");
 	}
-	*ret_print = now;
-	return 0;
 }
 
 /* LOOK: whether this is worth a save now. */
@@ -256,8 +257,10 @@ static int upload(struct gpc_saver *s, const struct gpc_cancel *cancel,
 	return gpc_snapshot_save(s->store, &t, &o, false, ret_r, err);
 }
 
-static int save_now(struct gpc_saver *s, const struct gpc_cancel *cancel,
-	struct gpc_error *err)
+/* Without any_state, what moved under our hands is not committed: *s says that
+ * it was not saved, and a later try takes it. */
+static int save_now(struct gpc_saver *s, bool any_state,
+	const struct gpc_cancel *cancel, struct gpc_error *err)
 {
 	gpc_auto(gpc_save_result) struct gpc_save_result saved = {0};
 	uint64_t print = 0;
@@ -268,10 +271,8 @@ static int save_now(struct gpc_saver *s, const struct gpc_cancel *cancel,
 		r = announce(s, err);
 	if (r == 0)
 		r = upload(s, cancel, &saved, &print, err);
-	/* It moved under our hands: the next look takes it, unless it always
-	 * does; the record then says so. */
-	if (r == 0 && !saved.quiet && s->task == GPC_SAVER_LOOK && !s->insist) {
-		s->n += s->all_ranks; /* this number's parts are of now */
+	if (r == 0 && !saved.quiet && !any_state) {
+		s->n += s->all_ranks && s->leads; /* its parts are of now */
 		return 0;
 	}
 	if (r == 0 && !s->leads) {
@@ -315,6 +316,20 @@ static int check_suspect(struct gpc_saver *s, const struct gpc_cancel *cancel,
 	return r;
 }
 
+static int save_forced(struct gpc_saver *s, const struct gpc_cancel *cancel,
+	struct gpc_error *err)
+{
+	int64_t end = gpc_boot_ms() + s->patience_ms;
+	int r = 0;
+
+	while (r == 0 && !s->saved) {
+		r = wait_quiet(s, cancel, end, err);
+		if (r == 0)
+			r = save_now(s, gpc_boot_ms() >= end, cancel, err);
+	}
+	return r;
+}
+
 int gpc_saver_task_save(void *arg, const struct gpc_cancel *cancel,
 	struct gpc_error *err)
 {
@@ -337,6 +352,7 @@ int gpc_saver_task_save(void *arg, const struct gpc_cancel *cancel,
 	if (s->task == GPC_SAVER_FINAL && s->suspect)
 		r = check_suspect(s, cancel, err);
 	if (s->task == GPC_SAVER_FORCE)
-		r = wait_quiet(s, cancel, &print, err);
-	return r < 0 ? r : save_now(s, cancel, err);
+		return save_forced(s, cancel, err);
+	return r < 0 ? r : save_now(s, s->task == GPC_SAVER_FINAL
+		|| s->any_state, cancel, err);
 }

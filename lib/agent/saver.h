@@ -34,7 +34,8 @@ struct gpc_saver {
 	} task;
 	struct gpc_request request;
 	bool wait_change;            /* FORCE: the program was just asked */
-	bool insist;                 /* LOOK: has been unquiet for long */
+	bool insist;                 /* LOOK: restless for some seconds */
+	bool any_state;              /* LOOK: restless for a minute */
 	int n;                       /* next number (leader) or the one to serve */
 	uint64_t saved_print, seen_print;   /* fingerprints of the tree */
 	struct gpc_json *base;       /* head of this rank's newest save */
