@@ -14,12 +14,14 @@
 #include "base/str.h"
 #include "core/facts.h"
 #include "record/keys.h"
+#include "snapshot/beneath.h"
 #include "snapshot/snapshot.h"
 
 struct artifact_job {
 	struct gpc_session *session;
 	size_t skip;                  /* length of the common key prefix */
 	const char *dir;
+	struct gpc_beneath below;     /* of dir: no link leads out of it */
 	bool overwrite;
 	struct gpc_fetched *done;
 	struct gpc_strv keys;
@@ -38,27 +40,26 @@ static int to_fd(void *arg, const void *data, size_t n, struct gpc_error *err)
 	return gpc_write_all(*(int *)arg, data, n, "artifact", err);
 }
 
-static int get_to_file(struct artifact_job *a, const char *key,
-	const char *path, struct gpc_error *err)
+/* Into the folder at, under a name that nobody knows until it is whole. */
+static int get_to_file(struct artifact_job *a, const char *key, int at,
+	const char *name, struct gpc_error *err)
 {
-	gpc_autostr *dir = gpc_path_dir(path);
 	gpc_autostr *temp = NULL;
 	gpc_autofd fd = -1;
 	struct gpc_object o = {0};
 	char tail[9];
-	int r = gpc_mkdirs(dir, 0777, err);
+	int r;
 
-	temp = gpc_format("%s/.tmp-%s", dir, gpc_rand_base32(tail, 8));
-	if (r == 0)
-		r = gpc_open(temp, O_WRONLY | O_CREAT | O_EXCL, 0666, &fd, err);
-	if (r < 0)
-		return r;
+	temp = gpc_format(".tmp-%s", gpc_rand_base32(tail, 8));
+	fd = openat(at, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return gpc_fail_sys(err, errno, "create %s", name);
 	r = gpc_store_get_range(a->session->store, key, 0, -1, to_fd, &fd, &o,
 		err);
-	if (r == 0 && rename(temp, path) < 0)
-		r = gpc_fail_sys(err, errno, "rename to %s", path);
+	if (r == 0 && renameat(at, temp, at, name) < 0)
+		r = gpc_fail_sys(err, errno, "rename to %s", name);
 	if (r < 0)
-		unlink(temp);
+		unlinkat(at, temp, 0);
 	else
 		a->done->bytes += o.size;
 	return r;
@@ -67,18 +68,25 @@ static int get_to_file(struct artifact_job *a, const char *key,
 static int fetch_one(struct artifact_job *a, const char *key,
 	struct gpc_error *err)
 {
-	const char *relative = key + a->skip;
-	gpc_autostr *path = gpc_path_join(a->dir, relative);
+	const char *relative = key + a->skip, *name = NULL;
 	struct stat st;
+	int at = -1, r;
 
 	if (!gpc_path_is_inside(relative))
 		return gpc_fail(err, GPC_EPROTO,
 			"artifact '%s' would be written outside %s", relative,
 			a->dir);
-	if (!a->overwrite && lstat(path, &st) == 0)
+	r = gpc_beneath_parent(&a->below, relative, GPC_BENEATH_CREATE, &at,
+		&name, err);
+	if (r == 0 && !a->overwrite &&
+		fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
+	if (r == 0)
+		r = get_to_file(a, key, at, name, err);
+	if (r < 0)
+		return gpc_wrap(err, r, "artifact '%s' to %s", relative, a->dir);
 	a->done->files++;
-	return get_to_file(a, key, path, err);
+	return 0;
 }
 
 int gpc_fetch_artifacts(struct gpc_session *s, const char *job, const char *dir,
@@ -94,10 +102,13 @@ int gpc_fetch_artifacts(struct gpc_session *s, const char *job, const char *dir,
 	gpc_key_job_file(prefix, job, "artifacts/");
 	a.skip = strlen(prefix);
 	if (r == 0)
+		r = gpc_beneath_open(&a.below, dir, err);
+	if (r == 0)
 		r = gpc_store_list(s->store, prefix, NULL, collect_key, &a, err);
 	for (size_t i = 0; r == 0 && i < a.keys.n; i++)
 		r = fetch_one(&a, a.keys.v[i], err);
 	gpc_strv_clear(&a.keys);
+	gpc_beneath_clear(&a.below);
 	if (r == 0)
 		*ret_f = done;
 	return gpc_wrap(err, r, "pull %s", job);
