@@ -14,6 +14,8 @@
 #include "dep/archive.h"
 #include "snapshot/save.h"
 
+enum { SAMPLES = 4, SAMPLE = 128 << 10 };
+
 struct piece { const char *path; int fd; uint64_t at; uint64_t n; };
 
 /* Whether the file system says that nothing is stored there. */
@@ -63,28 +65,73 @@ static int copy(struct gpc_save *s, struct gpc_save_worker *w,
 	return 0;
 }
 
+static int count_bytes(void *arg, const void *data, size_t n,
+	struct gpc_error *err)
+{
+	(void)data;
+	(void)err;
+	*(uint64_t *)arg += n;
+	return 0;
+}
+
+/* Compressing what does not compress (weights, images, archives) would be most
+ * of the work, so samples are tried first. The answer depends on the content
+ * alone, as all that decides about a blob's bytes must. */
+static int is_random(struct gpc_save *s, struct gpc_save_worker *w,
+	const struct piece *p, bool *ret_random, struct gpc_error *err)
+{
+	gpc_autoptr(gpc_archive_writer) *zstd = NULL;
+	uint64_t tried = 0, left = 0;
+	int r = 0;
+
+	*ret_random = false;
+	if (p->n < SAMPLES * SAMPLE * 2)
+		return 0;
+	r = gpc_zstd_writer_new(count_bytes, &left, &zstd, err);
+	for (uint64_t i = 0; r == 0 && i < SAMPLES; i++) {
+		size_t got = 0;
+
+		r = gpc_save_read(s, w, p->fd, p->path,
+			p->at + i * (p->n / SAMPLES), SAMPLE, &got, err);
+		if (r == 0)
+			r = gpc_archive_write(zstd, w->piece, got, err);
+		tried += got;
+	}
+	if (r == 0)
+		r = gpc_archive_finish(zstd, err);
+	*ret_random = r == 0 && left > tried / 100 * 99;
+	return r;
+}
+
+static int compress(struct gpc_save *s, struct gpc_save_worker *w,
+	const struct piece *p, bool *ret_zero, struct gpc_error *err)
+{
+	gpc_autoptr(gpc_archive_writer) *zstd = NULL;
+	int r = gpc_zstd_writer_new(gpc_spool_add, &w->spool, &zstd, err);
+
+	if (r == 0)
+		r = copy(s, w, p, zstd, ret_zero, err);
+	return r < 0 ? r : gpc_archive_finish(zstd, err);
+}
+
 static int fill_spool(struct gpc_save *s, struct gpc_save_worker *w,
 	const struct piece *p, struct gpc_chunk *c, struct gpc_error *err)
 {
-	gpc_autoptr(gpc_archive_writer) *zstd = NULL;
-	bool zero = true;
+	bool zero = false, raw;
 	int r;
 
 	c->kind = GPC_CHUNK_HOLE;
 	c->size = 0;
 	if (is_hole(p))
 		return 0;
+	r = is_random(s, w, p, &raw, err);
 	gpc_spool_reset(&w->spool, 0);
-	r = gpc_zstd_writer_new(gpc_spool_add, &w->spool, &zstd, err);
-	if (r == 0)
-		r = copy(s, w, p, zstd, &zero, err);
+	if (r == 0 && !raw)
+		r = compress(s, w, p, &zero, err);
 	if (r < 0 || zero)
 		return r;
-	r = gpc_archive_finish(zstd, err);
-	if (r < 0)
-		return r;
 	c->kind = GPC_CHUNK_ZSTD;
-	if (w->spool.size >= p->n) {
+	if (raw || w->spool.size >= p->n) {
 		gpc_spool_reset(&w->spool, 0);
 		c->kind = GPC_CHUNK_RAW;
 		r = copy(s, w, p, NULL, &zero, err);
