@@ -55,7 +55,7 @@ static void *race(void *arg)
 	struct racer *a = arg;
 
 	a->r = gpc_store_put(a->store, a->key, a->body, strlen(a->body),
-		GPC_PUT_IF_ABSENT, &a->err);
+		GPC_PUT_IF_ABSENT | GPC_PUT_HINT, &a->err);
 	return NULL;
 }
 
