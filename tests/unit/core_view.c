@@ -84,8 +84,8 @@ TEST(an_end_that_recovers_is_not_derived)
 TEST(hostile_facts_are_named)
 {
 	static const char *const texts[] = {
-		"", "{", "[]", "{\"v\":1}", "{\"v\":1,\"phase\":\"run\","
-		"\"reason\":\"no such reason\",\"code\":0}",
+		"", "{", "[]", "{\"v\":1}", ("{\"v\":1,\"phase\":\"run\","
+		"\"reason\":\"no such reason\",\"code\":0}"),
 		"{\"v\":99,\"phase\":\"run\",\"reason\":\"completed\"}",
 	};
 
