@@ -242,7 +242,7 @@ static int make_node(struct gpc_provider *p, struct gpc_node_file *n,
 	}
 	if (r < 0 || n->pid != 0)
 		return r;
-	r = gpc_spawn_launcher(p->ctx->self_path, dir, err);
+	r = gpc_spawn_launcher(p->ctx->self_path, dir, n->job, err);
 	if (r == 0 || gpc_node_file_alive(n))
 		return r;
 	/* It may have found that another one was started meanwhile. */

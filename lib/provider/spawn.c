@@ -141,7 +141,7 @@ static int wait_ready(int fd, const char *dir, const char *self_path,
 	}
 }
 
-int gpc_spawn_launcher(const char *self_path, const char *dir,
+int gpc_spawn_launcher(const char *self_path, const char *dir, const char *job,
 	struct gpc_error *err)
 {
 	gpc_autostr *log_path = gpc_path_join(dir, GPC_NODE_LOG);
@@ -155,6 +155,7 @@ int gpc_spawn_launcher(const char *self_path, const char *dir,
 	for (char **e = environ; *e; e++)
 		if (is_inherited(*e))
 			gpc_strv_add(&env, *e);
+	gpc_strv_addf(&env, "GPUCLOUD_JOB_ID=%s", job ? job : "");
 	gpc_strv_take(&env, NULL);
 	r = gpc_open(log_path, O_WRONLY | O_CREAT | O_APPEND, 0600, &log_fd, err);
 	if (r == 0)
