@@ -26,7 +26,7 @@ run gpc submit --gpus H100:8 job.yaml
 is "$rc" 6 "GPUs that are not here"
 like "$err" "H100" "are named"
 run gpc submit --infra moon job.yaml
-is "$rc" 3 "an unknown provider" || note "$err"
+is "$rc" 2 "an unknown provider on the command line" || note "$err"
 run gpc submit --infra aws job.yaml
 [ "$rc" -ne 0 ]
 ok $? "a provider that is not built"
