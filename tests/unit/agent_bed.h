@@ -41,7 +41,7 @@ struct bed {
 	struct gpc_provider_context ctx;
 	struct gpc_provider *p;
 	struct gpc_journal j;
-	int num_nodes, attempt;
+	int num_nodes, attempt, gpus;
 	GPC_VEC(char *) ids;             /* of this attempt, by rank */
 };
 
@@ -127,7 +127,8 @@ static inline void bed_attempt(struct bed *b, const char *resume_from,
 	int64_t expires_ms, bool born)
 {
 	struct gpc_launch l = { .v = 1, .attempt = ++b->attempt,
-		.count = b->num_nodes, .expires_ms = expires_ms };
+		.count = b->num_nodes, .expires_ms = expires_ms,
+		.gpus = b->gpus };
 	struct gpc_instances made = {0};
 	struct gpc_json *data = gpc_json_object(), *nodes;
 
