@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "core/cost.h"
 #include "core/plan.h"
+#include "core/recover.h"
 #include "core/supervision.h"
 #include "dep/crypto.h"
 
@@ -107,7 +108,7 @@ static void fill_launch(struct gpc_supervision *sv, struct gpc_plan *plan,
 	gpc_pairs_setf(&l->tags, "gpucloud-expires", "%lld",
 		(long long)(l->expires_ms / 1000));
 	l->rest = gpc_json_object();
-	gpc_json_set_str(l->rest, "expires_reason", end_by_reasons[plan->end_by]);
+	gpc_json_set_str(l->rest, GPC_EXPIRES_REASON, end_by_reasons[plan->end_by]);
 }
 
 /* Capacity comes and goes: wait as long as the spec says, else for ever. Each
@@ -253,6 +254,8 @@ static struct gpc_json *created_payload(const struct gpc_job_state *st,
 		gpc_json_set_int(n, "expires_ms",
 			x->expires_ms ? x->expires_ms : l->expires_ms);
 		gpc_json_set_str(n, "provider", l->provider);
+		gpc_json_set_str(n, GPC_EXPIRES_REASON,
+			gpc_json_get_str(l->rest, GPC_EXPIRES_REASON));
 		gpc_json_set_str(n, "offer", l->offer.instance_type);
 		if (l->offer.price.micros > 0)
 			gpc_json_set(n, "rate", money_json(l->offer.price));

@@ -2,6 +2,8 @@
  * Its own errors end the job unless the spec asks for more. */
 #include "core/recover.h"
 
+#include "base/str.h"
+
 struct gpc_recovery_policy gpc_recover_policy(const struct gpc_spec *spec)
 {
 	return (struct gpc_recovery_policy) {
@@ -13,29 +15,25 @@ struct gpc_recovery_policy gpc_recover_policy(const struct gpc_spec *spec)
 	};
 }
 
-static bool exit_is_listed(const struct gpc_recovery_policy *policy, int code)
+void gpc_recover_name_end(const struct gpc_job_state *st, struct gpc_exit *x)
 {
-	for (size_t i = 0; i < policy->n_on_exit; i++) {
-		if (policy->on_exit[i] == code)
-			return true;
+	if (x->reason != GPC_REASON_LIFETIME)
+		return;
+	gpc_vec_each(n, &st->nodes) {
+		const char *word = gpc_json_get_str(n->rest, GPC_EXPIRES_REASON);
+
+		if (n->attempt != st->attempt || n->rank != x->rank)
+			continue;
+		if (gpc_eq(word, gpc_reason_to_str(GPC_REASON_COST_LIMIT)))
+			x->reason = GPC_REASON_COST_LIMIT;
+		if (gpc_eq(word, gpc_reason_to_str(GPC_REASON_TIME_LIMIT)))
+			x->reason = GPC_REASON_TIME_LIMIT;
 	}
-	return false;
 }
 
 bool gpc_recover_goes_on(const struct gpc_recovery_policy *policy,
 	const struct gpc_job_state *st, const struct gpc_exit *x)
 {
-	if (policy->none || st->cancel)
-		return false;
-	switch (gpc_reason_retry(x->reason)) {
-	case GPC_RETRY_RECOVER:
-		return x->reason != GPC_REASON_LIFETIME ||
-			policy->has_checkpoint;
-	case GPC_RETRY_IF_ASKED:
-		return (x->signal == 0 && exit_is_listed(policy, x->code)) ||
-			st->restarts < policy->restarts;
-	case GPC_RETRY_NEVER:
-		break;
-	}
-	return false;
+	return !st->cancel && gpc_state_may_retry(st, policy, x->reason,
+		x->code, x->signal);
 }

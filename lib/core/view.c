@@ -70,6 +70,7 @@ static int derive_end(struct gpc_session *s, struct gpc_view *v,
 	r = gpc_spec_from_json(v->job.spec, v->job.id, &spec, NULL, err);
 	if (r < 0)
 		return r;
+	gpc_recover_name_end(&v->state, &x);
 	policy = gpc_recover_policy(&spec);
 	if (gpc_recover_goes_on(&policy, &v->state, &x))
 		return 0;

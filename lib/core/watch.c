@@ -253,6 +253,7 @@ static int watch_outcome(struct gpc_supervision *sv, bool partial,
 
 	if (r < 0 || !*ret_settled)
 		return r;
+	gpc_recover_name_end(st, &x);
 	r = look_for_cause(sv, &x, &wait, err);
 	if (r < 0)
 		return r;

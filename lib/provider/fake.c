@@ -375,6 +375,8 @@ static int let_die(const struct call *c, struct gpc_fake_node *n,
 		gone_why(n, c->dir, c->now))
 		return 0;
 	n->dies_boot_ms = c->now;
+	if (n->booted && gpc_fake_boot_stop(c->dir, n->id, err) < 0)
+		return -GPC_ETIMEOUT;
 	return gpc_fake_node_write(c->dir, n, err);
 }
 

@@ -250,6 +250,33 @@ TEST(a_cost_limit_holds)
 	lab_free(lab);
 }
 
+/* The agent stops when its node's lifetime ends; what bounded that is why. */
+TEST(the_end_of_a_lifetime_is_named)
+{
+	static const struct { const char *members, *reason; } cases[] = {
+		{ "\"limits\":{\"cost\":1}", "cost_limit" },
+		{ "\"limits\":{\"time\":\"1h\"}", "time_limit" },
+		{ "", "lifetime" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct lab *lab = lab_new(0);
+		gpc_autostr *job = lab_job(lab, cases[i].members);
+		struct gpc_supervision *sv = lab_supervise(lab->s, job);
+
+		lab_step(sv);
+		lab_beat(lab, job, 1, 0, GPC_PHASE_RUN);
+		lab_step(sv);
+		lab_exit(lab, job, 1, 0, GPC_REASON_LIFETIME, 0, 15);
+		play_out(lab, sv, job, 10 * MINUTE);
+		assert_reason(sv, cases[i].reason);
+		assert_int_equal(lab_ledger(lab).made, 1);
+		lab_check(lab, job, 1);
+		gpc_supervision_free(sv);
+		lab_free(lab);
+	}
+}
+
 /* --- crashes and races ---------------------------------------------------------- */
 
 TEST(a_dead_holder_is_followed_at_once)
@@ -543,6 +570,7 @@ int main(void)
 		cmocka_unit_test(a_list_that_lags_behind),
 		cmocka_unit_test(caps_end_a_job),
 		cmocka_unit_test(a_cost_limit_holds),
+		cmocka_unit_test(the_end_of_a_lifetime_is_named),
 		cmocka_unit_test(a_dead_holder_is_followed_at_once),
 		cmocka_unit_test(a_silent_holder_is_followed_after_a_minute),
 		cmocka_unit_test(two_that_alternate_buy_once),
