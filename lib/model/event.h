@@ -7,7 +7,8 @@
  *   intent     {attempt, token, request:{provider, offer, count, ranks, ...}}
  *   void       {intent}                    the intent n is given up
  *   created    {intent, nodes:[{rank, id, address?, expires_ms?, offer?, provider,
- *               created_ms?, rate?}]}
+ *               created_ms?, rate?, expires_reason?}]}   the last: what the end
+ *                                          of its lifetime means for the job
  *   rate       {attempt, rank, id?, rate}
  *   ready      {attempt, rank, id?, address?}
  *   phase      {attempt, phase, at_ms?, reason?}    setup | running | stopping
