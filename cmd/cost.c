@@ -169,8 +169,9 @@ static int cost_since(struct gpc_cmd *c, struct gpc_session *s,
 	if (!r)
 		r = print_costs(c, &costs, true, err);
 	if (!r && !costs.n && c->out.format <= GPC_OUT_WIDE)
-		gpc_say(&c->talk, "gpucloud: no jobs since %s",
-			gpc_cmd_given(c, "since") ? "then" : "30 days ago");
+		gpc_say(&c->talk, "gpucloud: no jobs %s",
+			gpc_cmd_given(c, "since") ? "since then" :
+			"in the last 30 days");
 	return r;
 }
 

@@ -133,7 +133,11 @@ struct gpc_json *gpc_follow_end_json(const struct gpc_view *v)
 {
 	const struct gpc_job_state *st = &v->state;
 	struct gpc_json *j = gpc_json_object();
+	struct gpc_money spent = v->spent;
 
+	/* what costs nothing is still an amount */
+	if (!spent.currency[0])
+		memcpy(spent.currency, "USD", 4);
 	gpc_json_set_str(j, "type", "end");
 	gpc_json_set_str(j, "job", v->job.id);
 	gpc_json_set_str(j, "state", gpc_job_status_to_str(st->status));
@@ -142,7 +146,7 @@ struct gpc_json *gpc_follow_end_json(const struct gpc_view *v)
 	gpc_json_set_int(j, "signal", st->signal);
 	gpc_json_set_int(j, "attempts", st->attempt);
 	gpc_json_set_int(j, "ran_ms", v->ran_ms);
-	gpc_json_set(j, "spent", gpc_phrase_money_json(v->spent));
+	gpc_json_set(j, "spent", gpc_phrase_money_json(spent));
 	gpc_json_set_int(j, "exit", gpc_reason_exit(st->reason, st->code,
 		st->signal));
 	return j;

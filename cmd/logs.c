@@ -147,9 +147,6 @@ static int check(const struct gpc_cmd *c, const struct reading *x,
 	const struct logs *o = c->ctx;
 	int nodes = x->view.state.num_nodes;
 
-	if (o->only_stdout && o->only_stderr)
-		return gpc_fail(err, GPC_EUSAGE,
-			"--stdout and --stderr exclude each other");
 	if (gpc_cmd_given(c, "rank") && nodes > 0 && o->rank >= nodes)
 		return gpc_fail(err, GPC_EUSAGE, "--rank %d: the highest rank "
 			"of %s is %d", o->rank, x->job, nodes - 1);
@@ -183,8 +180,12 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 {
 	gpc_autoptr(gpc_session) *s = NULL;
 	struct reading x = {.c = c, .o = c->ctx};
-	int r = gpc_cmd_session(c, GPC_STORE_MUST_BE, &s, err);
+	int r;
 
+	if (x.o->only_stdout && x.o->only_stderr)
+		return gpc_fail(err, GPC_EUSAGE,
+			"--stdout and --stderr exclude each other");
+	r = gpc_cmd_session(c, GPC_STORE_MUST_BE, &s, err);
 	x.s = s;
 	if (!r)
 		r = gpc_job_find(s, gpc_cmd_job_word(c->argv[0]), false, x.job,
