@@ -91,6 +91,7 @@ build_gpucloud() {
 
 # Process ids of everything that runs for a job on this machine.
 job_pids() {
+	[ -n "$1" ] || die "no job to look for"
 	grep -lazF "GPUCLOUD_JOB_ID=$1" /proc/[0-9]*/environ 2>/dev/null |
 		sed 's|^/proc/||; s|/.*||'
 }

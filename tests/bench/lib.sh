@@ -41,14 +41,18 @@ median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a / b }'; }
 result() { printf '%-44s %s\n' "$1" "$2"; }
 
+# Ids of our own processes: those that carry the scratch folder.
+pids() {
+	case $T in /*/gpucloud-bench.??????) ;; *) return ;; esac
+	env -i -C / "PATH=$PATH" sh -c 'grep -lazF -- "$1" /proc/[0-9]*/environ |
+		sed "s|^/proc/||; s|/.*||"' sh "$T/" 2>/dev/null || true
+}
+
 cleanup() {
 	gpc release --all -y >/dev/null 2>&1 || true
-	for pid in $(env -i -C / "PATH=$PATH" sh -c 'grep -lazF -- "$1" \
-		/proc/[0-9]*/environ | sed "s|^/proc/||; s|/.*||"' sh "$T/" 2>/dev/null); do
-		kill -9 "$pid" 2>/dev/null || true
-	done
+	for pid in $(pids); do kill -9 "$pid" 2>/dev/null || true; done
 	cd /
-	rm -rf "$T"
+	rm -rf "${T:?}"
 }
 trap cleanup EXIT
 trap 'exit 130' INT

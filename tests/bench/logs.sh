@@ -30,12 +30,12 @@ at = lambda q: f"{ages[min(len(ages) - 1, int(len(ages) * q))]:.0f}"
 print(f"median {at(.5)} ms, 99% {at(.99)} ms, worst {at(1)} ms, {len(ages)} lines")
 PY
 
-# Process ids of the job's node that run our binary.
+# Launcher and agent of the node: our binary with the word agent.
 agent_pids() {
-	for p in $(grep -lazF "GPUCLOUD_NODE_ID=" /proc/[0-9]*/environ 2>/dev/null |
-		sed 's|^/proc/||; s|/.*||') $(pgrep -f "$GPUCLOUD_BIN agent" || true); do
-		[ "$(readlink "/proc/$p/exe")" = "$GPUCLOUD_BIN" ] && echo "$p"
-	done | sort -u
+	for p in $(pids); do
+		[ "$(readlink "/proc/$p/exe")" = "$GPUCLOUD_BIN" ] || continue
+		tr '\0' ' ' <"/proc/$p/cmdline" | grep -q '^[^ ]* agent ' && echo "$p"
+	done
 }
 ticks() {
 	for p in "$@"; do cut -d')' -f2 "/proc/$p/stat"; done |

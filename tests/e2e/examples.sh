@@ -31,15 +31,8 @@ if /usr/bin/python3 -c 'import torch' 2>/dev/null; then
 	cp "$T/torch/out/model.pt" "$T/undisturbed.pt"
 	job=$(gpc submit -q -d examples/torch2.yaml)
 	wait_until 30 has_checkpoint "$job"
-	for p in $(job_pids "$job"); do
-		tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null |
-			grep -qx "GPUCLOUD_NODE_RANK=1" && victim=$p
-	done
-	node=$(tr '\0' '\n' <"/proc/$victim/environ" | sed -n 's/^GPUCLOUD_NODE_ID=//p')
-	for p in $(pids_with "$T/"); do
-		[ -n "$node" ] && tr '\0' ' ' <"/proc/$p/cmdline" "/proc/$p/environ" 2>/dev/null |
-			grep -q -- "$node" && kill -9 "$p"
-	done
+	# shellcheck disable=SC2046  # a list of ids
+	kill_pids KILL $(node_pids "$(node_of "$(rank_pid "$job" 1)")")
 	run gpc wait "$job"
 	is "$rc" 0 "torch2.yaml with a lost rank ends well"
 	like "$(gpc logs "$job" --stdout)" "rank 1 resumed at step [1-9]" \

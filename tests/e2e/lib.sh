@@ -16,6 +16,15 @@ export TAB
 
 unset CI GPUCLOUD_STORE NO_COLOR
 T=$(mktemp -d "${TMPDIR:-/tmp}/gpucloud-e2e.XXXXXX")
+# Searches for processes begin among those that carry this folder in their
+# environment, so that no text, be it empty, can name anybody else's.
+case $T in
+/*/gpucloud-e2e.??????) ;;
+*)
+	echo "Bail out! no scratch folder: '$T'"
+	exit 1
+	;;
+esac
 chmod 755 "$T"
 export HOME="$T/home" XDG_CONFIG_HOME="$T/config" XDG_DATA_HOME="$T/data" \
 	XDG_CACHE_HOME="$T/cache" XDG_STATE_HOME="$T/state" TMPDIR="$T/tmp" LC_ALL=C
@@ -108,24 +117,43 @@ wait_until() {
 	done
 }
 
-# Ids of processes that carry a text in their environment; ours is the scratch.
-# The search itself runs without our environment, so as not to find itself.
+# Ids of our processes whose environment holds a text. The search itself runs
+# without our environment, so as not to find itself.
 pids_with() {
-	# an empty text would be found in every process of the machine
-	[ "${#1}" -ge 8 ] || return 0
+	[ -n "$1" ] || return 0
 	env -i -C / "PATH=$PATH" sh -c 'grep -lazF -- "$1" /proc/[0-9]*/environ |
-		sed "s|^/proc/||; s|/.*||"' sh "$1" 2>/dev/null
+		xargs -r grep -lazF -- "$2" | sed "s|^/proc/||; s|/.*||"' \
+		sh "$T/" "$1" 2>/dev/null
 }
 job_pids() { [ -z "$1" ] || pids_with "GPUCLOUD_JOB_ID=$1"; }
 none_left() { [ -z "$(pids_with "$T/")" ]; }
 alive() { [ -e "/proc/$1" ] && ! grep -q '^State:.Z' "/proc/$1/status"; }
+rank_pid() { # JOB RANK: one process of that rank's program
+	for p in $(job_pids "$1"); do
+		tr '\0' '\n' 2>/dev/null <"/proc/$p/environ" |
+			grep -qx "GPUCLOUD_NODE_RANK=$2" && echo "$p" && return
+	done
+}
+node_of() { # PID
+	[ -n "$1" ] &&
+		tr '\0' '\n' 2>/dev/null <"/proc/$1/environ" | sed -n 's/^GPUCLOUD_NODE_ID=//p'
+}
+# Launcher, agent and program of one node.
+node_pids() {
+	[ -n "$1" ] || return 0
+	pids_with "$1"
+	for p in $(pids_with "$T/"); do
+		tr '\0' ' ' 2>/dev/null <"/proc/$p/cmdline" | grep -qF -- "$1" && echo "$p"
+	done
+}
 
-# kill_pids SIGNAL PID…: some may be gone already; only what belongs to our
-# scratch is killed, whatever a search has found.
+# kill_pids SIGNAL PID…: some may be gone already; what does not carry our
+# scratch folder is left alone, whatever a search has found.
 kill_pids() {
 	kill_signal=$1
 	shift
 	for pid in "$@"; do
+		case $pid in '' | *[!0-9]* | 0 | 1) continue ;; esac
 		grep -qaF -- "$T/" "/proc/$pid/environ" 2>/dev/null &&
 			kill "-$kill_signal" "$pid" 2>/dev/null
 	done

@@ -2,15 +2,6 @@
 # Several nodes: ranks, addresses, each one's log, the first that fails.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-# Launcher, agent and job of one node.
-node_pids() {
-	[ -n "$1" ] || return 0
-	pids_with "$1"
-	for p in $(pids_with "$T/"); do
-		tr '\0' ' ' <"/proc/$p/cmdline" 2>/dev/null | grep -q -- "$1" && echo "$p"
-	done
-}
-
 cat >meet.yaml <<'Y'
 name: meet
 num_nodes: 3
@@ -65,12 +56,8 @@ Y
 for lost in 1 0; do
 	job=$(gpc submit -q -d lose.yaml)
 	wait_until 20 has_checkpoint "$job"
-	victim=
-	for p in $(job_pids "$job"); do
-		tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null |
-			grep -qx "GPUCLOUD_NODE_RANK=$lost" && victim=$p
-	done
-	node=$(tr '\0' '\n' <"/proc/$victim/environ" | sed -n 's/^GPUCLOUD_NODE_ID=//p')
+	node=$(node_of "$(rank_pid "$job" "$lost")")
+	[ -n "$node" ] || note "no node of rank $lost found"
 	# shellcheck disable=SC2046
 	kill_pids KILL $(node_pids "$node")
 	run gpc wait "$job"
