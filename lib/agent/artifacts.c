@@ -53,25 +53,10 @@ static const char *relative(const struct gpc_agent *a, const char *path)
 	return path[n] == '/' ? path + n + 1 : gpc_path_base(path);
 }
 
-static char *key_path(const char *path)
-{
-	gpc_auto(gpc_buf) struct gpc_buf b = {0};
-
-	for (; *path; path++) {
-		unsigned char c = (unsigned char)*path;
-
-		if (c <= ' ' || c >= 0x7f || c == '%')
-			gpc_buf_addf(&b, "%%%02X", c);
-		else
-			gpc_buf_addc(&b, *path);
-	}
-	return gpc_strdup(gpc_buf_str(&b));
-}
-
 static int put_file(struct sending *s, const char *path, const struct stat *st,
 	struct gpc_error *err)
 {
-	gpc_autostr *coded = key_path(relative(s->a, path));
+	gpc_autostr *coded = gpc_key_escape(relative(s->a, path));
 	gpc_autostr *name = gpc_format("artifacts/%s", coded);
 	gpc_autofd fd = -1;
 	struct gpc_body body = { .size = (uint64_t)st->st_size };

@@ -50,6 +50,7 @@ static void run_child(const struct gpc_child *c, const char *bash,
 
 	gpc_die_with(parent);
 	setsid();
+	gpc_be_first_victim();
 	gpc_cgroup_join(c->cgroup);
 	if (c->cpus > 0)
 		gpc_cpus_restrict(c->cpus, c->salt);

@@ -68,14 +68,15 @@ static int get_to_file(struct artifact_job *a, const char *key, int at,
 static int fetch_one(struct artifact_job *a, const char *key,
 	struct gpc_error *err)
 {
-	const char *relative = key + a->skip, *name = NULL;
+	gpc_autostr *relative = gpc_key_unescape(key + a->skip);
+	const char *name = NULL;
 	struct stat st;
 	int at = -1, r;
 
-	if (!gpc_path_is_inside(relative))
+	if (!relative || !gpc_path_is_inside(relative))
 		return gpc_fail(err, GPC_EPROTO,
-			"artifact '%s' would be written outside %s", relative,
-			a->dir);
+			"artifact '%s' would be written outside %s",
+			key + a->skip, a->dir);
 	r = gpc_beneath_parent(&a->below, relative, GPC_BENEATH_CREATE, &at,
 		&name, err);
 	if (r == 0 && !a->overwrite &&

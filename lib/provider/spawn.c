@@ -69,6 +69,8 @@ static void become_launcher(const struct start *s)
 	int ready;
 
 	setsid();            /* its group can be named by its own pid */
+	if (chdir("/") < 0)  /* the client's folder may be deleted */
+		say_errno(s->ready_fd);
 	/* Above the numbers that are about to be taken. */
 	ready = fcntl(s->ready_fd, F_DUPFD, 10);
 	if (ready < 0 || dup2(s->null_fd, 0) < 0 || dup2(s->log_fd, 1) < 0

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "dep/crypto.h"
 
 /* A key that would not fit comes out empty, which every store refuses. */
@@ -65,4 +67,52 @@ const char *gpc_key_once(gpc_key out, const char *owner_hash, const char *key)
 	char hex[GPC_SHA256_HEX];
 
 	return put(out, "once/%s", gpc_sha256_hex(text, strlen(text), hex));
+}
+
+/* --- paths as keys --------------------------------------------------------- */
+
+char *gpc_key_escape(const char *path)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+
+	for (const char *at = path; *at; at++) {
+		unsigned char c = (unsigned char)*at;
+		bool hidden = c == '.' && (at == path || at[-1] == '/')
+			&& gpc_starts_with(at, ".tmp-");
+
+		if (c <= ' ' || c >= 0x7f || c == '%' || hidden)
+			gpc_buf_addf(&b, "%%%02X", c);
+		else
+			gpc_buf_addc(&b, *at);
+	}
+	return gpc_strdup(gpc_buf_str(&b));
+}
+
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0'
+		: c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+char *gpc_key_unescape(const char *tail)
+{
+	gpc_autostr *path = gpc_strdup(tail);
+	char *to = path;
+
+	for (const char *at = tail; *at; at++) {
+		int high, low;
+
+		if (*at != '%') {
+			*to++ = *at;
+			continue;
+		}
+		high = hex_digit(at[1]);
+		low = high < 0 ? -1 : hex_digit(at[2]);
+		if (low < 0 || high * 16 + low == 0)
+			return NULL;
+		*to++ = (char)(high * 16 + low);
+		at += 2;
+	}
+	*to = '\0';
+	return gpc_steal(&path);
 }

@@ -20,3 +20,9 @@ const char *gpc_key_attempt(gpc_key out, const char *job, int attempt,
 const char *gpc_key_checkpoint(gpc_key out, const char *job, const char *id);
 const char *gpc_key_secrets(gpc_key out, const char *job);
 const char *gpc_key_once(gpc_key out, const char *owner_hash, const char *key);
+
+/* A file's path as the tail of a key: bytes that a key cannot hold (control,
+ * space, not ASCII), % itself, and a leading `.tmp-` of a part become %XX. */
+char *gpc_key_escape(const char *path);             /* owned */
+/* The other way; NULL when it is no such text or would hold a NUL. Owned. */
+char *gpc_key_unescape(const char *tail);
