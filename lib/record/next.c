@@ -104,30 +104,30 @@ static void watch(struct plan *p)
 /* --- recovering -------------------------------------------------------- */
 
 static bool is_listed(const struct gpc_recovery_policy *policy,
-	const struct gpc_try *t)
+	enum gpc_reason reason, int code, int signal)
 {
-	if (t->reason != GPC_REASON_EXIT_CODE || t->signal)
+	if (reason != GPC_REASON_EXIT_CODE || signal)
 		return false;
 	for (size_t i = 0; i < policy->n_on_exit; i++)
-		if (policy->on_exit[i] == t->code)
+		if (policy->on_exit[i] == code)
 			return true;
 	return false;
 }
 
-static bool may_retry(const struct plan *p, const struct gpc_try *t)
+bool gpc_state_may_retry(const struct gpc_job_state *st,
+	const struct gpc_recovery_policy *policy, enum gpc_reason reason,
+	int code, int signal)
 {
-	const struct gpc_recovery_policy *policy = p->policy;
-
 	if (policy->none)
 		return false;
-	switch (gpc_reason_retry(t->reason)) {
+	switch (gpc_reason_retry(reason)) {
 	case GPC_RETRY_RECOVER:
-		if (t->reason != GPC_REASON_LIFETIME)
+		if (reason != GPC_REASON_LIFETIME)
 			return true;
-		return policy->has_checkpoint && p->st->checkpoint;
+		return policy->has_checkpoint && st->checkpoint;
 	case GPC_RETRY_IF_ASKED:
-		return is_listed(policy, t) ||
-			p->st->restarts < policy->restarts;
+		return is_listed(policy, reason, code, signal) ||
+			st->restarts < policy->restarts;
 	case GPC_RETRY_NEVER:
 		break;
 	}
@@ -143,13 +143,15 @@ static void recover(struct plan *p)
 			t = x;
 	if (!t)
 		add_end(p, GPC_REASON_AGENT_FAILED, NULL);
-	else if (!may_retry(p, t))
+	else if (!gpc_state_may_retry(p->st, p->policy, t->reason, t->code,
+		t->signal))
 		add_end(p, t->reason, t);
 	else if (p->st->no_progress >= MAX_NO_PROGRESS)
 		add_end(p, GPC_REASON_NO_PROGRESS, t);
 	else
 		add(p, (struct gpc_action){ .kind = GPC_ACTION_ATTEMPT,
-			.uncounted = is_listed(p->policy, t) });
+			.uncounted = is_listed(p->policy, t->reason, t->code,
+				t->signal) });
 }
 
 /* --- provisioning ------------------------------------------------------ */

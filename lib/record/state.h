@@ -39,6 +39,10 @@ struct gpc_recovery_policy {  /* from the spec */
 	size_t n_on_exit;
 	bool has_checkpoint;  /* lifetime ends go on from a save */
 };
+/* Whether an attempt that ended so may be followed by another one. */
+bool gpc_state_may_retry(const struct gpc_job_state *st,
+	const struct gpc_recovery_policy *policy, enum gpc_reason reason,
+	int code, int signal);
 /* Actions in order into ret_actions[max]; returns their number. */
 size_t gpc_state_next(const struct gpc_job_state *st,
 	const struct gpc_recovery_policy *policy, int64_t now_ms,
