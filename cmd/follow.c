@@ -5,6 +5,7 @@
  */
 #include "cmd/follow.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -92,13 +93,11 @@ static void spin(struct gpc_follow *f)
 		return;
 	}
 	if (!f->progress)
-		f->progress = gpc_progress_new(&f->c->talk,
-			f->o.name_lines ? f->job : "", 0);
-	gpc_autostr *since = gpc_phrase_duration((gpc_boot_ms() -
-		f->started_ms) / 1000 * 1000);
-	gpc_autostr *text = gpc_format("%s, %s%s%s",
-		gpc_job_status_to_str(st->status), since,
-		f->view.note ? "; " : "", f->view.note ? f->view.note : "");
+		f->progress = gpc_progress_new(&f->c->talk, f->job, 0);
+	gpc_autostr *text = gpc_format("%s %" PRId64 "s%s%s",
+		gpc_job_status_to_str(st->status),
+		(gpc_boot_ms() - f->started_ms) / 1000,
+		f->view.note ? ": " : "", f->view.note ? f->view.note : "");
 	gpc_progress_text(f->progress, text);
 }
 
@@ -411,8 +410,10 @@ void gpc_follow_release(struct gpc_follow *f)
 	gpc_autoptr(gpc_progress) *p = NULL;
 	struct gpc_error err = {0};
 
-	if (!f->o.json)
+	if (!f->o.json && f->c->talk.tty && !f->c->talk.quiet) {
+		end_job_line(f);      /* the progress line would wipe it out */
 		p = gpc_progress_new(&f->c->talk, "giving the node back", 0);
+	}
 	while (!released(f) && !gpc_canceled(f->c->cancel) &&
 		gpc_boot_ms() - start < RELEASE_MS) {
 		ensure(f, gpc_boot_ms());
@@ -449,7 +450,8 @@ int gpc_follow_end(struct gpc_follow *f)
 	gpc_autostr *text = gpc_follow_end_text(&f->view);
 	gpc_autostr *line = gpc_format("gpucloud: job %s %s", f->job, text);
 	if (status == 0) {
-		end_job_line(f);
+		if (!f->c->talk.quiet)
+			end_job_line(f);
 		gpc_say(&f->c->talk, "%s", line);
 		return 0;
 	}

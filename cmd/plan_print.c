@@ -42,7 +42,8 @@ static void say_offer(struct gpc_cmd *c, const struct gpc_plan *p)
 		gpc_eq(o->provider, "local") ? " (this machine)" : "", machine,
 		nodes);
 	gpc_autostr *rate = gpc_phrase_rate(p->hourly);
-	gpc_autostr *age = o->price_ms ? gpc_phrase_age(o->price_ms) : NULL;
+	bool old = o->price_ms && gpc_wall_ms() - o->price_ms > 60000;
+	gpc_autostr *age = old ? gpc_phrase_age(o->price_ms) : NULL;
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
 
 	item(c, "runs on", text);

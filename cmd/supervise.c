@@ -47,6 +47,9 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 		gpc_say(&c->talk, "gpucloud: no store yet, so no jobs");
 		return 0;
 	}
+	if (!o->once)
+		gpc_log(&c->log, GPC_VERBOSE, "supervising the jobs of %s in "
+			"%s", s->place.owner.user, c->store_url);
 	r = gpc_supervise_run(s, o->once, err);
 	if (r == -GPC_ECONFLICT) {
 		gpc_say(&c->talk, "gpucloud: another process supervises here "
