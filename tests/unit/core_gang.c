@@ -1,0 +1,209 @@
+/* One supervisor drives all jobs of its owner and ends with the last. */
+#include <pthread.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "core_lab.h"
+#include "record/index.h"
+#include "record/journal.h"
+
+static enum gpc_job_status status_of(struct lab *lab, const char *job,
+	int *ret_attempt)
+{
+	gpc_auto(gpc_journal) struct gpc_journal j = {0};
+	struct gpc_error err;
+
+	gpc_journal_init(&j, lab->s->store, job, "");
+	assert_ok(gpc_journal_refresh(&j, NULL, &err));
+	if (ret_attempt)
+		*ret_attempt = j.state.attempt;
+	return j.state.status;
+}
+
+static void play(struct lab *lab, const char *job)
+{
+	int attempt;
+
+	switch (status_of(lab, job, &attempt)) {
+	case GPC_JOB_STARTING:
+	case GPC_JOB_SETUP:
+		lab_beat(lab, job, attempt, 0, GPC_PHASE_RUN);
+		return;
+	case GPC_JOB_RUNNING:
+		lab_exit(lab, job, attempt, 0, GPC_REASON_COMPLETED, 0, 0);
+		lab_script(lab, "{\"faults\":[{\"op\":\"list\","
+			"\"fault\":\"die\"}]}");
+		return;
+	default:
+		return;
+	}
+}
+
+static void *supervise(void *arg)
+{
+	struct gpc_session *s = arg;
+
+	return gpc_supervise_run(s, false, NULL) == 0 ? NULL : s;
+}
+
+static bool ended(struct lab *lab, const char *job)
+{
+	return gpc_job_status_is_end(status_of(lab, job, NULL));
+}
+
+TEST(it_drives_all_and_ends_with_the_last)
+{
+	struct lab *lab = lab_new(0);
+	struct gpc_session *s = lab_session(lab);
+	gpc_autostr *a = lab_job(lab, ""), *b = lab_job(lab, ""), *c = NULL;
+	gpc_auto(gpc_index) struct gpc_index index = {0};
+	struct gpc_error err;
+	pthread_t thread;
+	void *failed = s;
+
+	lab_real_sleep(true);
+	assert_int_equal(pthread_create(&thread, NULL, supervise, s), 0);
+	for (int i = 0; i < 1000 && !(ended(lab, a) && ended(lab, b)); i++) {
+		play(lab, a);
+		play(lab, b);
+		/* One that comes while it runs is driven too. */
+		if (!c && status_of(lab, a, NULL) >= GPC_JOB_RUNNING)
+			c = lab_job(lab, "");
+		if (c)
+			play(lab, c);
+		gpc_sleep_ms(10);
+	}
+	assert_non_null(c);
+	for (int i = 0; i < 1000 && !ended(lab, c); i++) {
+		play(lab, c);
+		gpc_sleep_ms(10);
+	}
+	pthread_join(thread, &failed);
+	assert_null(failed);
+	assert_ok(gpc_index_list(lab->s->store, 0, &index, &err));
+	assert_int_equal(index.n, 3);
+	gpc_vec_each(x, &index) {
+		assert_false(x->live);
+		assert_int_equal(x->status, GPC_JOB_SUCCEEDED);
+	}
+	assert_int_equal(lab_ledger(lab).made, 3);
+	lab_check(lab, a, 1);
+	gpc_session_free(s);
+	lab_free(lab);
+}
+
+TEST(nothing_to_do_ends_at_once)
+{
+	struct lab *lab = lab_new(0);
+	struct gpc_error err;
+
+	assert_ok(gpc_supervise_run(lab->s, false, &err));
+	assert_ok(gpc_supervise_run(lab->s, true, &err));
+	lab_free(lab);
+}
+
+/* What is left of a submit that died does not keep it running. */
+TEST(an_entry_without_a_job_does_not_hold_it)
+{
+	struct lab *lab = lab_new(0);
+	gpc_auto(gpc_job) struct gpc_job job = { .created_ms = 1000 };
+	struct gpc_error err;
+
+	job.id = gpc_strdup("never-abcdef");
+	job.name = gpc_strdup("never");
+	job.owner.hash = gpc_strdup(lab->s->place.owner.hash);
+	assert_ok(gpc_index_put_live(lab->s->store, &job, &err));
+	assert_ok(gpc_supervise_run(lab->s, false, &err));
+	lab_free(lab);
+}
+
+TEST(jobs_of_others_are_theirs)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = NULL, *mine = gpc_strdup(lab->s->place.owner.hash);
+	struct gpc_error err;
+
+	gpc_set_str(&lab->s->place.owner.hash, "ffffffffffffffff");
+	job = lab_job(lab, "");
+	gpc_set_str(&lab->s->place.owner.hash, mine);
+	assert_ok(gpc_supervise_run(lab->s, false, &err));
+	assert_int_equal(status_of(lab, job, NULL), GPC_JOB_PENDING);
+	assert_int_equal(lab_ledger(lab).creates, 0);
+	lab_free(lab);
+}
+
+TEST(a_second_one_is_refused)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *name = gpc_format("supervise-%s.lock", lab->s->store->id);
+	gpc_autostr *path = gpc_path_join(lab->s->place.state_dir, name);
+	gpc_autofd fd = -1;
+	struct gpc_error err;
+
+	assert_ok(gpc_mkdirs(lab->s->place.state_dir, 0700, &err));
+	assert_ok(gpc_lock_file(path, true, &fd, &err));
+	assert_fails(gpc_supervise_run(lab->s, false, &err), GPC_ECONFLICT);
+	/* And nobody starts another one beside it. */
+	assert_ok(gpc_supervisor_ensure(lab->s, &err));
+	lab_free(lab);
+}
+
+/* One round for cron: what can be done now is done, and it returns. */
+TEST(once_is_one_round)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	struct gpc_error err;
+
+	assert_ok(gpc_supervise_run(lab->s, true, &err));
+	assert_int_equal(status_of(lab, job, NULL), GPC_JOB_STARTING);
+	assert_int_equal(lab_ledger(lab).made, 1);
+	lab_free(lab);
+}
+
+TEST(a_signal_ends_it)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	struct gpc_error err;
+
+	lab->cancel.signal = 15;
+	assert_ok(gpc_supervise_run(lab->s, false, &err));
+	assert_int_equal(status_of(lab, job, NULL), GPC_JOB_PENDING);
+	lab_free(lab);
+}
+
+TEST(people_are_told_who_supervises)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+	gpc_autostr *before = gpc_supervisor_describe(lab->s, job);
+	gpc_autostr *now = NULL, *pid = gpc_format("%ld", (long)getpid());
+
+	assert_has(before, "nobody");
+	lab_step(sv);
+	now = gpc_supervisor_describe(lab->s, job);
+	assert_has(now, pid);
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_drives_all_and_ends_with_the_last),
+		cmocka_unit_test(nothing_to_do_ends_at_once),
+		cmocka_unit_test(an_entry_without_a_job_does_not_hold_it),
+		cmocka_unit_test(jobs_of_others_are_theirs),
+		cmocka_unit_test(a_second_one_is_refused),
+		cmocka_unit_test(once_is_one_round),
+		cmocka_unit_test(a_signal_ends_it),
+		cmocka_unit_test(people_are_told_who_supervises),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
