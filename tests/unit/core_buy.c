@@ -486,7 +486,7 @@ TEST(processes_that_race_buy_once)
 TEST(a_failure_at_each_put)
 {
 	static const enum gpc_fault_how hows[] = {
-		GPC_FAULT_BEFORE, GPC_FAULT_AFTER,
+		GPC_FAULT_BEFORE, GPC_FAULT_AFTER, GPC_FAULT_LATE,
 	};
 	int most = 0;
 
@@ -499,7 +499,8 @@ TEST(a_failure_at_each_put)
 
 			gpc_store_fault_reset(lab->s->store);
 			gpc_store_fault_add(lab->s->store, &(struct gpc_fault){
-				.op = GPC_FAULT_PUT, .how = hows[h], .nth = nth });
+				.op = GPC_FAULT_PUT, .how = hows[h], .nth = nth,
+				.late_ms = 20 });
 			play_out(lab, sv, job, 10 * MINUTE);
 			puts = gpc_store_fault_count(lab->s->store,
 				GPC_FAULT_PUT);
