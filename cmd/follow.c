@@ -456,6 +456,10 @@ int gpc_follow_end(struct gpc_follow *f)
 		return 0;
 	}
 	const char *advice = gpc_reason_advice(st->reason);
+	if (f->view.note && *f->view.note) {
+		gpc_autostr *why = gpc_format("gpucloud: %s", f->view.note);
+		say_always(f, why);
+	}
 	if (advice && *advice) {
 		gpc_autostr *hint = gpc_format("  hint: %s", advice);
 		say_always(f, hint);

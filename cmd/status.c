@@ -100,6 +100,11 @@ static char *detail(const struct gpc_view *v, int held)
 		return gpc_strdup(v->note);
 	why = gpc_phrase_reason(st->reason, st->code, st->signal, st->rank,
 		st->num_nodes);
+	if (v->note && *v->note) {
+		gpc_autostr *more = gpc_format("%s: %s", why, v->note);
+		free(why);
+		why = gpc_steal(&more);
+	}
 	if (!held)
 		return gpc_steal(&why);
 	return gpc_format("%s; %d node%s still held", why, held,

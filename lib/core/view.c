@@ -145,7 +145,9 @@ int gpc_view_load(struct gpc_session *s, const char *job, struct gpc_view *ret_v
 	v.spent = gpc_cost_spent(&v.state, now);
 	v.rate = gpc_cost_rate(&v.state);
 	v.ran_ms = running_ms(&v, now);
-	if (!v.note)
+	if (!v.note && gpc_job_status_is_end(v.state.status))
+		v.note = gpc_strdup(v.state.detail);
+	else if (!v.note)
 		v.note = supervisor_note(s, job);
 	if (!v.note && in_attempt(v.state.status))
 		v.note = agent_note(s, &v);

@@ -124,6 +124,7 @@ struct gpc_job_state {
 	int64_t submitted_ms, started_ms, ended_ms;
 	int64_t ran_ms;             /* running time of the attempts before this one */
 	struct gpc_money spent;     /* of released nodes */
+	char *detail;               /* of the end, for people; NULL */
 	char *checkpoint;           /* newest complete one: what an attempt resumes from */
 	char *supervisor;           /* random id of the `supervisor` event that holds */
 	bool cancel, cancel_now;    /* asked for */

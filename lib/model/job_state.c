@@ -53,6 +53,7 @@ static const struct gpc_bind state_fields[] = {
 	GPC_BIND(gpc_job_state, code, INT),
 	GPC_BIND(gpc_job_state, signal, INT),
 	GPC_BIND(gpc_job_state, rank, INT),
+	GPC_BIND(gpc_job_state, detail, STR),
 	GPC_BIND(gpc_job_state, attempt, INT, .flags = GPC_BIND_KEEP_EMPTY),
 	GPC_BIND(gpc_job_state, num_nodes, INT, .flags = GPC_BIND_KEEP_EMPTY),
 	GPC_BIND(gpc_job_state, restarts, INT),

@@ -80,7 +80,7 @@ static const struct gpc_bind resume_fields[] = {
 };
 static const struct gpc_bind ended_fields[] = {
 	REASON(NEED), FIELD(code, INT), FIELD(signal, INT), FIELD(rank, INT),
-	FIELD(at_ms, I64), GPC_BIND_LAST
+	FIELD(detail, STR), FIELD(at_ms, I64), GPC_BIND_LAST
 };
 
 static const struct gpc_bind *const all[GPC_EVENT__COUNT] = {

@@ -163,6 +163,7 @@ static void set_reason(const struct step *s)
 	s->st->code = s->p->code;
 	s->st->signal = s->p->signal;
 	s->st->rank = s->p->rank;
+	gpc_set_str(&s->st->detail, s->p->detail);
 }
 
 /* --- events ------------------------------------------------------------ */
