@@ -134,8 +134,8 @@ static void start_asked(struct gpc_agent *a)
 	s->request = s->asked.v[0];
 	gpc_vec_remove(&s->asked, 0);
 	s->wait_change = false;
-	if (a->spec.checkpoint.ask_signal && a->child > 0
-		&& a->step == GPC_STEP_RUN) {
+	if (a->spec.checkpoint.ask_signal && a->step == GPC_STEP_RUN
+		&& gpc_agent_handles(a, a->spec.checkpoint.ask_signal)) {
 		gpc_agent_signal(a, a->spec.checkpoint.ask_signal);
 		s->wait_change = true;
 	}
@@ -197,7 +197,8 @@ static void ask_program(struct gpc_agent *a, int64_t now_ms)
 	if (!c->ask_signal || c->ask_every_ms <= 0 || a->step != GPC_STEP_RUN
 		|| a->child <= 0 || a->stop.asked)
 		return;
-	if (s->ask_due_ms && now_ms >= s->ask_due_ms)
+	if (s->ask_due_ms && now_ms >= s->ask_due_ms
+		&& gpc_agent_handles(a, c->ask_signal))
 		gpc_agent_signal(a, c->ask_signal);
 	if (!s->ask_due_ms || now_ms >= s->ask_due_ms)
 		s->ask_due_ms = now_ms + c->ask_every_ms;

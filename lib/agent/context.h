@@ -131,6 +131,8 @@ void gpc_agent_set_exit(struct gpc_agent *a, enum gpc_phase phase,
 	enum gpc_reason reason, int code, int signal, const char *detail);
 /* A signal for the program itself rather than for the shell around it. */
 void gpc_agent_signal(struct gpc_agent *a, int signal);
+/* Whether any process of the program handles it. */
+bool gpc_agent_handles(const struct gpc_agent *a, int signal);
 /* Sends SIGTERM and SIGKILL when their time has come. */
 void gpc_agent_stop_tick(struct gpc_agent *a, int64_t now_ms);
 /* Takes in every child that ended; fills exit for the leader. */

@@ -28,7 +28,6 @@ static void add_machine(const struct gpc_agent *a, struct gpc_pairs *e)
 		if (getenv(passed[i]))
 			gpc_pairs_set(e, passed[i], getenv(passed[i]));
 	gpc_pairs_set(e, "PYTHONUNBUFFERED", "1");
-	gpc_pairs_set(e, GPC_NODE_ENV, a->node->id);
 }
 
 static int n_gpus(const struct gpc_agent *a)
@@ -147,6 +146,8 @@ void gpc_agent_env(const struct gpc_agent *a, struct gpc_pairs *ret_env)
 	for (size_t i = 0; i < a->secrets.n; i++)
 		gpc_pairs_set(ret_env, a->secrets.v[i].key,
 			a->secrets.v[i].value);
+	/* Last: by it whatever outlives the node is found and ended. */
+	gpc_pairs_set(ret_env, GPC_NODE_ENV, a->node->id);
 }
 
 int64_t gpc_agent_deadline_ms(const struct gpc_agent *a)

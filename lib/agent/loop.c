@@ -191,6 +191,17 @@ static bool artifacts_sent(struct gpc_agent *a)
 	return true;
 }
 
+/* Success means that all of it can be read; the program's own failure stays. */
+static void log_is_cut(struct gpc_agent *a, const struct gpc_error *why)
+{
+	gpc_prepare_free_reserve(a);
+	gpc_agent_note(a, "the log's end is lost: %s", why->msg);
+	if (a->exit.reason != GPC_REASON_COMPLETED)
+		return;
+	a->exit.reason = gpc_agent_reason_of(why);
+	gpc_set_str(&a->exit.detail, why->msg);
+}
+
 /* The log's tail and exit.json. True when both are there, or not worth more. */
 static bool reported(struct gpc_agent *a, int64_t now_ms)
 {
@@ -211,7 +222,7 @@ static bool reported(struct gpc_agent *a, int64_t now_ms)
 	if (full && since < FULL_MS)
 		return false;
 	if (full)
-		gpc_prepare_free_reserve(a);
+		log_is_cut(a, &err);
 	if (gpc_agent_put_exit(a, &err) < 0) {
 		gpc_agent_say(a, GPC_WARN, "exit.json: %s", err.msg);
 		return a->abandoned || since >= GPC_AGENT_DRAIN_MS;

@@ -30,7 +30,8 @@ static void begin_end(struct gpc_agent *a, int64_t grace_ms)
 
 	if (grace_ms <= 0)
 		return;
-	if (ask && ask != SIGTERM && a->stop.save && a->step == GPC_STEP_RUN) {
+	if (ask && ask != SIGTERM && a->stop.save && a->step == GPC_STEP_RUN
+		&& gpc_agent_handles(a, ask)) {
 		gpc_agent_signal(a, ask);
 		a->stop.term_ms = gpc_boot_ms() + grace_ms / 2;
 	} else {
@@ -100,24 +101,49 @@ void gpc_agent_stop_tick(struct gpc_agent *a, int64_t now_ms)
 		kill_everything(a);
 }
 
+/* Those that handle the signal, wherever the program put them: the others (a
+ * shell around it, a sleep, a tool) would only die of it. When nobody does, it
+ * is the group's, but not its shell's. */
 void gpc_agent_signal(struct gpc_agent *a, int signal)
 {
 	gpc_auto(gpc_procs) struct gpc_procs p = {0};
-	size_t others = 0;
+	size_t sent = 0;
 
 	if (a->child <= 0)
 		return;
 	gpc_procs_list(&p);
+	gpc_procs_below(&p, getpid());
+	for (size_t i = 0; i < p.n; i++) {
+		if (!p.v[i].below || !gpc_proc_catches(p.v[i].pid, signal))
+			continue;
+		kill(p.v[i].pid, signal);
+		sent++;
+	}
+	if (sent)
+		return;
 	for (size_t i = 0; i < p.n; i++) {
 		if (p.v[i].pgid != a->group || p.v[i].pid == a->child
 			|| p.v[i].zombie)
 			continue;
-		others++;
 		kill(p.v[i].pid, signal);
+		sent++;
 	}
-	/* The shell around a program would die of most signals. */
-	if (others == 0 || gpc_proc_handles(a->child, signal))
+	if (!sent)
 		kill(a->child, signal);
+}
+
+bool gpc_agent_handles(const struct gpc_agent *a, int signal)
+{
+	gpc_auto(gpc_procs) struct gpc_procs p = {0};
+
+	if (a->child <= 0)
+		return false;
+	gpc_procs_list(&p);
+	gpc_procs_below(&p, getpid());
+	for (size_t i = 0; i < p.n; i++)
+		if (p.v[i].below && gpc_proc_catches(p.v[i].pid, signal))
+			return true;
+	return p.n == 0;          /* not to be seen here */
 }
 
 /* --- ends ----------------------------------------------------------------- */

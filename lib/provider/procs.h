@@ -27,8 +27,8 @@ GPC_CLEANUP_VALUE(gpc_procs);
 /* Sends SIGKILL to every process whose environment holds `entry` ("NAME=value")
  * but this one; returns how many there were. */
 size_t gpc_procs_kill_marked(const char *entry);
-/* True when the process catches or ignores this signal, also when unknown. */
-bool gpc_proc_handles(pid_t pid, int signal);
+/* True when the process has a handler for this signal; false when unknown. */
+bool gpc_proc_catches(pid_t pid, int signal);
 /* True when a descendant of root has a file below this folder open for
  * writing; false when unknown. */
 bool gpc_procs_writing_below(pid_t root, const char *dir);

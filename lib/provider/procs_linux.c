@@ -184,28 +184,24 @@ size_t gpc_procs_kill_marked(const char *entry)
 	return k.n;
 }
 
-bool gpc_proc_handles(pid_t pid, int signal)
+bool gpc_proc_catches(pid_t pid, int signal)
 {
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
 	unsigned long long mask = 0;
+	const char *at;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
 	if (signal < 1 || signal > 64 || gpc_read_file(path, 1 << 16, &b, NULL) < 0)
-		return true;
-	for (int i = 0; i < 2; i++) {
-		const char *at = strstr(gpc_buf_str(&b), i ? "SigIgn:" : "SigCgt:");
-		unsigned long long one = 0;
-
-		if (!at)
-			return true;
-		for (at += 7; *at == '\t' || *at == ' '; at++)
-			;
-		for (; *at && strchr("0123456789abcdef", *at); at++)
-			one = one * 16 + (unsigned)(*at <= '9' ? *at - '0'
-				: *at - 'a' + 10);
-		mask |= one;
-	}
+		return false;
+	at = strstr(gpc_buf_str(&b), "SigCgt:");
+	if (!at)
+		return false;
+	for (at += 7; *at == '\t' || *at == ' '; at++)
+		;
+	for (; *at && strchr("0123456789abcdef", *at); at++)
+		mask = mask * 16 + (unsigned)(*at <= '9' ? *at - '0'
+			: *at - 'a' + 10);
 	return mask >> (signal - 1) & 1;
 }
 

@@ -29,11 +29,11 @@ size_t gpc_procs_kill_marked(const char *entry)
 	return 0;
 }
 
-bool gpc_proc_handles(pid_t pid, int signal)
+bool gpc_proc_catches(pid_t pid, int signal)
 {
 	(void)pid;
 	(void)signal;
-	return true;
+	return false;
 }
 
 bool gpc_procs_writing_below(pid_t root, const char *dir)

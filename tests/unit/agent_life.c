@@ -371,6 +371,56 @@ TEST(survivors_leave_when_a_rank_is_lost)
 	bed_close(&b);
 }
 
+/* A signal is for those who handle it; the tools beside them live on. */
+TEST(a_signal_finds_its_handler)
+{
+	struct bed b;
+	struct gpc_exit x = {0};
+	struct gpc_buf log = {0};
+
+	bed_start(&b, "run: |\n"
+		"  setsid bash -c 'trap \"echo deep got it; exit 0\" USR2;"
+		" while :; do sleep 0.05; done' &\n"
+		"  echo ready\n  sleep 3\n  echo sleep gave $?\n");
+	bed_wait_log(&b, 0, "ready");
+	gpc_sleep_ms(300);
+	bed_append(&b, GPC_EVENT_SIGNAL, json_of("{'signal': 'USR2'}"));
+	bed_exit(&b, -1, &x);
+	assert_int_equal(x.reason, GPC_REASON_COMPLETED);
+	bed_stream(&b, 0, "log/", &log);
+	assert_has(gpc_buf_str(&log), "deep got it");
+	assert_has(gpc_buf_str(&log), "sleep gave 0");
+	gpc_buf_clear(&log);
+	gpc_exit_clear(&x);
+	bed_close(&b);
+}
+
+/* recovery.barrier: no rank runs before the slowest setup is through. */
+TEST(a_barrier_holds_the_fast_ranks)
+{
+	struct bed b;
+	struct gpc_exit x = {0};
+	struct gpc_buf log = {0};
+	gpc_autostr *flag = NULL;
+	gpc_autostr *yaml = NULL;
+	gpc_autostr *dir = scratch();
+
+	flag = gpc_format("%s/ready", dir);
+	yaml = gpc_format("num_nodes: 2\nrecovery: {barrier: true}\n"
+		"setup: |\n  [ $GPUCLOUD_NODE_RANK = 0 ] || "
+		"{ sleep 1.5; touch %s; }\n"
+		"run: |\n  test -e %s && echo after the slowest\n", flag, flag);
+	bed_start(&b, yaml);
+	bed_exit(&b, -1, &x);
+	assert_int_equal(x.reason, GPC_REASON_COMPLETED);
+	bed_stream(&b, 0, "log/", &log);
+	assert_has(gpc_buf_str(&log), "after the slowest");
+	gpc_buf_clear(&log);
+	gpc_exit_clear(&x);
+	bed_close(&b);
+	assert_ok(gpc_rmtree(dir, &err));
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -387,6 +437,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(two_ranks_meet),
 		cmocka_unit_test(the_first_failing_rank_ends_the_others),
 		cmocka_unit_test(survivors_leave_when_a_rank_is_lost),
+		cmocka_unit_test(a_signal_finds_its_handler),
+		cmocka_unit_test(a_barrier_holds_the_fast_ranks),
 	};
 	int status;
 
