@@ -2,8 +2,9 @@
  *
  * A line ends at a newline or a carriage return, as progress bars write. Most
  * lines match nothing, so each expression's leading literal text is searched
- * first, which costs a fraction of running it. A name gives at most ten values
- * a second from output: of a burst the newest counts. */
+ * first, which costs a fraction of running it. Matching takes up to the square
+ * of a line's length, so that lines of more than 4 KiB are passed over. A name
+ * gives at most ten values a second from output: of a burst the newest counts. */
 #define _DEFAULT_SOURCE
 #include "agent/metrics.h"
 
@@ -22,7 +23,7 @@
 #include "base/vec.h"
 #include "dep/json.h"
 
-enum { LINE_MAX_BYTES = 64 * 1024, MIN_GAP_MS = 100, FILE_CHUNK = 256 * 1024,
+enum { LINE_MAX_BYTES = 4096, MIN_GAP_MS = 100, FILE_CHUNK = 256 * 1024,
 	MAX_NAMES_A_LINE = 256 };
 
 struct expr {

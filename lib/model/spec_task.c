@@ -9,6 +9,9 @@
 
 #define N(a) (sizeof(a) / sizeof(*(a)))
 #define MAX_PAIRS 10000
+#define MAX_REGEX 4096
+#define MAX_GROUPS 100
+#define MAX_REPEATS 1000
 
 /* --- workdir: the slot is the whole spec ------------------------------------------ */
 
@@ -434,14 +437,58 @@ const struct gpc_spec_kind gpc_kind_artifacts = {
 
 /* --- metrics, versions ------------------------------------------------------------------ */
 
+/* The greatest number between { and }; 1 when it is no repetition. */
+static unsigned long repeats(const char *p)
+{
+	unsigned long most = 1, n = 0;
+
+	for (; isdigit((unsigned char)*p) || *p == ','; p++) {
+		n = *p == ',' ? 0 : n * 10 + (unsigned long)(*p - '0');
+		most = n > most ? n : most;
+		if (most > MAX_REPEATS)
+			break;
+	}
+	return most;
+}
+
+/* regcomp recurses over groups and copies what is repeated, without a bound. */
+static bool is_costly(const char *text)
+{
+	unsigned long groups = 0, copies = 1;
+
+	if (strlen(text) > MAX_REGEX)
+		return true;
+	for (const char *p = text; *p; p++) {
+		/* matching a back reference takes exponential time */
+		if (*p == '\\' && p[1] >= '1' && p[1] <= '9')
+			return true;
+		if (*p == '\\' && p[1])
+			p++;
+		else if (*p == '(')
+			groups++;
+		else if (*p == '{')
+			copies *= repeats(p + 1);
+		if (groups > MAX_GROUPS || copies > MAX_REPEATS)
+			return true;
+	}
+	return false;
+}
+
 static int check_regex(struct gpc_spec_reader *r,
 	const struct gpc_yaml_node *node, const char *name, const char *text)
 {
 	char why[200];
 	regex_t regex;
 	size_t groups;
-	int e = regcomp(&regex, text, REG_EXTENDED);
+	int e;
 
+	if (is_costly(text))
+		return gpc_spec_fail(r, node, "metrics.%s: too costly an "
+			"expression: at most %d characters, %d groups and %d "
+			"repetitions (nested ones multiplied), and no back "
+			"reference such as \\1", name, MAX_REGEX, MAX_GROUPS,
+			MAX_REPEATS);
+	e = regcomp(&regex, text, REG_EXTENDED);
 	if (e) {
 		regerror(e, &regex, why, sizeof(why));
 		return gpc_spec_fail(r, node, "metrics.%s: not a POSIX extended "

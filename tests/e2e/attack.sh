@@ -10,4 +10,36 @@ like "$err" "environment of [0-9]+ bytes" "the end of a job says why, even with 
 like "$(gpc status)" "spec_invalid: .*environment" "so does its line in status"
 like "$(gpc status @)" "environment of [0-9]+ bytes" "and its page"
 
+# --- expressions that compile or match for ever ----------------------------------
+/usr/bin/python3 - <<'P'
+def spec(n, expr):
+    open(f"regex{n}.yaml", "w").write(f"run: echo\nmetrics: {{loss: '{expr}'}}\n")
+spec(1, "(" * 20000 + ")" * 20000)
+spec(2, "(a{1,255}){1,255}{1,255}")
+spec(3, "(a{1,99999999999999999999})")
+spec(4, r"(.*)*(.*)*x\1")
+P
+for i in 1 2 3 4; do
+	run gpc submit -n regex$i.yaml
+	is "$rc" 3 "costly expression $i is refused" || note "$err"
+done
+printf 'run: echo\nmetrics: {loss: "loss=([0-9]{1,3}[.][0-9]{1,6})"}\n' >regex.yaml
+run gpc submit -n regex.yaml
+is "$rc" 0 "one with small repetitions is not" || note "$err"
+
+# --- a job cannot hide from the one who ends it -----------------------------------
+cat >hide.yaml <<'Y'
+name: hide
+envs: {GPUCLOUD_NODE_ID: mine}
+run: (setsid sleep 600 &) ; sleep 600
+Y
+job=$(gpc submit -q -d hide.yaml)
+wait_until 20 in_state "$job" RUNNING
+wait_until 10 test -n "$(job_pids "$job")"
+like "$(for p in $(job_pids "$job"); do tr '\0' '\n' 2>/dev/null <"/proc/$p/environ"; done |
+	grep GPUCLOUD_NODE_ID | sort -u)" '^GPUCLOUD_NODE_ID=[0-9a-f-]{36}$' \
+	"the mark of a node cannot be given by envs"
+run gpc cancel --now "$job"
+gpc wait "$job" >/dev/null 2>&1
+
 finish
