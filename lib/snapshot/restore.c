@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "snapshot/heap.h"
 #include "snapshot/list.h"
 #include "snapshot/pool.h"
 
@@ -213,6 +214,7 @@ int gpc_snapshot_restore(struct gpc_store *s, const struct gpc_json *head,
 	if (r < 0)
 		return r;
 	x.total_bytes = bytes < 0 ? UINT64_MAX : (uint64_t)bytes;
+	gpc_heap_keep_small();
 	x.arena = gpc_arena_new();
 	r = open_workers(&x, err);
 	if (r == 0)

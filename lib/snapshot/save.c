@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/str.h"
+#include "snapshot/heap.h"
 #include "snapshot/list.h"
 #include "snapshot/pool.h"
 
@@ -348,9 +349,11 @@ int gpc_snapshot_save(struct gpc_store *store, const struct gpc_tree *tree,
 	gpc_auto(gpc_save) struct gpc_save s = {.tree = tree, .o = options};
 	gpc_auto(gpc_save_result) struct gpc_save_result result = {
 		.n_files = tree->n_files, .n_bytes = tree->n_bytes};
-	int r = gpc_sender_open(&s.sender, store, options->prefix,
-		options->base, err);
+	int r;
 
+	gpc_heap_keep_small();
+	r = gpc_sender_open(&s.sender, store, options->prefix, options->base,
+		err);
 	if (r < 0)
 		return r;
 	r = save_tree(&s, head_as_blob, &result, err);
