@@ -197,6 +197,8 @@ static int hand_over(struct gpc_cmd *c, struct gpc_session *s,
 
 	if (!r)
 		gpc_cmd_ensure_supervisor(c, s);
+	else if (r == -GPC_ECANCELED)
+		gpc_hint(err, "no job was made");
 	return r;
 }
 
