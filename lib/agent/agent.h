@@ -14,7 +14,7 @@ struct gpc_agent_options {
 	int ready_fd;              /* gets "R" once the node is taken over; 0 = none */
 	const struct gpc_log *log;
 };
-/* Runs the launcher in this process until the node has ended; returns the
- * exit status for main. */
+/* Runs the launcher in this process until the node has ended. It forks the
+ * agent, in whose process this returns too; both then leave main. */
 int gpc_agent_launch(const struct gpc_agent_options *options,
 	struct gpc_error *err) gpc_must_check;

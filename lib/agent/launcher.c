@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -85,6 +84,7 @@ static void block_signals(struct launcher *l)
 	sigprocmask(SIG_BLOCK, &l->signals, NULL);
 }
 
+/* Returns in both processes: in the agent's, l->agent is 0. */
 static int start_agent(struct launcher *l, struct gpc_error *err)
 {
 	pid_t launcher = getpid();
@@ -94,10 +94,9 @@ static int start_agent(struct launcher *l, struct gpc_error *err)
 		return gpc_fail_sys(err, errno, "cannot start the agent");
 	if (l->agent > 0)
 		return 0;
-	close(l->lock);
-	alarm(0);
+	gpc_close(&l->lock);
 	gpc_die_with(launcher);
-	exit(gpc_agent_run(l->options, &l->node));
+	return 0;
 }
 
 static void arm_alarm(const struct launcher *l)
@@ -186,7 +185,10 @@ int gpc_agent_launch(const struct gpc_agent_options *options,
 		gpc_adopt_orphans();
 		r = start_agent(&l, err);
 	}
-	if (r == 0) {
+	if (r == 0 && l.agent == 0) {
+		if (gpc_agent_run(options, &l.node) != 0)
+			r = gpc_fail(err, GPC_EIO, "the agent could not start");
+	} else if (r == 0) {
 		l.node.why = watch(&l);
 		kill_all(&l);
 		r = gpc_node_file_write(options->node_dir, &l.node, err);
