@@ -142,19 +142,54 @@ static void folder_of(const struct gpc_log_reader *r, const struct log_part *p,
 	gpc_key_rank(key, r->job, p->attempt, p->rank, name);
 }
 
-/* Offset behind the newline that precedes the last n lines. */
+static bool is_wanted(const struct gpc_log_reader *r, int source)
+{
+	return source == 2 ? !r->options.only_stdout : !r->options.only_stderr;
+}
+
+struct tail_scan {
+	int64_t lines, seen;
+	size_t mark;            /* marks before this one cover what is left */
+	bool inside;            /* a byte of the last line was met */
+};
+
+/* Goes backwards over data, which begins at offset from; true once ret_offset
+ * lies behind the newline that precedes the last lines. */
+static bool scan_back(const struct gpc_log_reader *r, const struct log_part *p,
+	struct tail_scan *t, const struct gpc_buf *data, uint64_t from,
+	uint64_t *ret_offset)
+{
+	for (size_t i = data->len; i-- > 0;) {
+		while (t->mark > 0 && p->known.v[t->mark - 1].offset > from + i)
+			t->mark--;
+		if (!is_wanted(r, t->mark > 0 ?
+			p->known.v[t->mark - 1].source : 1))
+			continue;
+		if (data->data[i] == '\n' && t->inside && ++t->seen == t->lines) {
+			*ret_offset = from + i + 1;
+			return true;
+		}
+		t->inside = true;
+	}
+	return false;
+}
+
+/* Where the last lines begin, of the streams that are wanted. */
 static int find_tail(struct gpc_log_reader *r, struct log_part *p, int64_t lines,
 	uint64_t *ret_offset, struct gpc_error *err)
 {
+	struct tail_scan t = { .lines = lines };
 	uint64_t size = 0, end;
 	gpc_key folder;
-	int64_t seen = 0;
 	int rc;
 
 	folder_of(r, p, "log/", folder);
 	rc = gpc_stream_size(r->session->store, folder, &size, err);
+	if (rc == 0)
+		rc = read_marks(p, err);
 	if (rc < 0)
 		return rc;
+	t.mark = p->known.n;
 	*ret_offset = lines > 0 ? 0 : size;
 	for (end = size; lines > 0 && end > 0;) {
 		uint64_t from = end > CHUNK ? end - CHUNK : 0;
@@ -163,16 +198,8 @@ static int find_tail(struct gpc_log_reader *r, struct log_part *p, int64_t lines
 			r->session->store, folder, from);
 
 		rc = gpc_stream_read(sr, (size_t)(end - from), &b, err);
-		if (rc < 0)
+		if (rc < 0 || scan_back(r, p, &t, &b, from, ret_offset))
 			return rc;
-		for (size_t i = b.len; i-- > 0;) {
-			if (b.data[i] != '\n' || from + i + 1 == size)
-				continue;
-			if (++seen == lines) {
-				*ret_offset = from + i + 1;
-				return 0;
-			}
-		}
 		end = from;
 	}
 	return 0;
@@ -298,8 +325,7 @@ static int deliver(struct gpc_log_reader *r, struct log_part *p,
 	const struct gpc_mark *m, const char *data, size_t n,
 	const struct log_out *out, struct gpc_error *err)
 {
-	if ((m->source == 1 && r->options.only_stderr) ||
-		(m->source == 2 && r->options.only_stdout))
+	if (!is_wanted(r, m->source))
 		return 0;
 	if (line_mode(&r->options))
 		return deliver_in_lines(r, p, m, data, n, out, err);
