@@ -32,6 +32,7 @@ extern char **environ;
 static const char *const inherited[] = {
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ",
 	"TMPDIR", "LD_LIBRARY_PATH",
+	"ASAN_OPTIONS", "UBSAN_OPTIONS",    /* where their reports go */
 };
 
 static bool is_inherited(const char *entry)
