@@ -68,6 +68,19 @@ static int record_released(struct gpc_supervision *sv, const struct gpc_node *n,
 		err);
 }
 
+/* Where a list shows all there is, a node that it does not show is no proof of
+ * an orderly end: its processes may still run without the node's file. */
+static bool may_leave_remains(struct gpc_supervision *sv,
+	const struct gpc_node *n, const struct gpc_sight *sight)
+{
+	struct gpc_source *s = NULL;
+
+	if (sight->instance)
+		return true;
+	return gpc_supervision_source(sv, n->provider, &s, NULL) == 0 &&
+		(s->provider->ops->caps & GPC_PROVIDER_LISTS_AT_ONCE);
+}
+
 int gpc_supervision_release(struct gpc_supervision *sv, size_t node,
 	bool *progressed, struct gpc_error *err)
 {
@@ -81,7 +94,8 @@ int gpc_supervision_release(struct gpc_supervision *sv, size_t node,
 		return r;
 	if (sight.gone) {
 		/* What is left of it (processes, its folder) goes too. */
-		r = sight.instance ? gpc_supervision_destroy(sv, n, err) : 0;
+		if (may_leave_remains(sv, n, &sight))
+			r = gpc_supervision_destroy(sv, n, err);
 		return r < 0 ? r : record_released(sv, n, progressed, err);
 	}
 	if (now - l->since_ms < patience_ms(sv, n) ||

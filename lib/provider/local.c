@@ -91,14 +91,14 @@ static int each_node(const struct gpc_provider *p, node_fn *fn, void *arg,
 		if (e->d_name[0] == '.')
 			continue;
 		r = gpc_node_file_read(dir, &n, &why);
-		if (r == 0)
+		if (r == 0 && gpc_eq(n.id, e->d_name)) {
 			r = fn(dir, &n, arg);
-		else if (r == -GPC_ENOTFOUND)
-			r = 0;
-		else {
-			gpc_log(p->ctx->log, GPC_WARN, "%s", why.msg);
-			r = 0;
+			continue;
 		}
+		/* Not louder: this is asked every second. */
+		if (r < 0 && r != -GPC_ENOTFOUND)
+			gpc_log(p->ctx->log, GPC_VERBOSE, "%s", why.msg);
+		r = 0;
 	}
 	closedir(d);
 	return r;
@@ -366,7 +366,7 @@ static int end_processes(const char *dir, const struct gpc_node_file *n,
 	struct gpc_error *err)
 {
 	gpc_autostr *mark = gpc_format(GPC_NODE_ENV "=%s", n->id);
-	int64_t end = gpc_boot_ms() + KILL_WAIT_MS;
+	int64_t end;
 
 	if (gpc_node_file_alive(n)) {
 		kill(n->pid, SIGTERM);
@@ -375,6 +375,7 @@ static int end_processes(const char *dir, const struct gpc_node_file *n,
 			wait_dead(n, KILL_WAIT_MS);
 		}
 	}
+	end = gpc_boot_ms() + KILL_WAIT_MS;
 	/* Twice empty: what is being forked now bears the mark as well. */
 	for (int quiet = 0; quiet < 2;) {
 		size_t left = gpc_cgroup_kill(dir) + gpc_procs_kill_marked(mark);
@@ -389,7 +390,8 @@ static int end_processes(const char *dir, const struct gpc_node_file *n,
 	return 0;
 }
 
-/* Renamed first, so that a removal which is cut short is not half a node. */
+/* Renamed first, so that a removal which is cut short is not half a node; the
+ * next one with this id ends it. */
 static int remove_dir(const char *nodes, const char *id, const char *dir,
 	struct gpc_error *err)
 {
@@ -411,6 +413,7 @@ static int destroy_one(struct gpc_provider *p, const char *id,
 	const char *nodes = self(p)->nodes;
 	gpc_autostr *dir = NULL;
 	gpc_auto(gpc_node_file) struct gpc_node_file n = {0};
+	struct gpc_error why = {0};
 	struct stat st;
 	int r;
 
@@ -418,15 +421,15 @@ static int destroy_one(struct gpc_provider *p, const char *id,
 		return gpc_fail(err, GPC_EUSAGE, "bad node id \"%s\"", id);
 	dir = gpc_path_join(nodes, id);
 	if (lstat(dir, &st) < 0 && errno == ENOENT)
-		return 0;
-	r = gpc_node_file_read(dir, &n, err);
-	if (r == -GPC_ENOTFOUND)
 		return remove_dir(nodes, id, dir, err);
-	if (r < 0)
-		return r;
-	if (!is_ours(&n, p->ctx->store_id))
+	r = gpc_node_file_read(dir, &n, &why);
+	if (r == 0 && !is_ours(&n, p->ctx->store_id))
 		return gpc_fail(err, GPC_ECONFLICT,
 			"node %s belongs to another store", id);
+	/* Without its file the mark still tells what belongs to it. */
+	if (r < 0 && r != -GPC_ENOTFOUND)
+		gpc_log(p->ctx->log, GPC_WARN, "%s", why.msg);
+	gpc_set_str(&n.id, id);
 	r = end_processes(dir, &n, err);
 	return r < 0 ? r : remove_dir(nodes, id, dir, err);
 }

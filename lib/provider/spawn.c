@@ -159,6 +159,7 @@ int gpc_spawn_launcher(const char *self_path, const char *dir, const char *job,
 		if (is_inherited(*e))
 			gpc_strv_add(&env, *e);
 	gpc_strv_addf(&env, "GPUCLOUD_JOB_ID=%s", job ? job : "");
+	gpc_strv_addf(&env, GPC_NODE_ENV "=%s", gpc_path_base(dir));
 	gpc_strv_take(&env, NULL);
 	r = gpc_open(log_path, O_WRONLY | O_CREAT | O_APPEND, 0600, &log_fd, err);
 	if (r == 0)

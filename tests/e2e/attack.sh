@@ -42,4 +42,32 @@ like "$(for p in $(job_pids "$job"); do tr '\0' '\n' 2>/dev/null <"/proc/$p/envi
 run gpc cancel --now "$job"
 gpc wait "$job" >/dev/null 2>&1
 
+# --- a spoiled node.json: nothing of the lost node runs on or stays -----------------
+cat >spoiled.yaml <<'Y'
+name: spoiled
+run: |
+  trap '' TERM
+  echo "attempt $GPUCLOUD_ATTEMPT"
+  [ "$GPUCLOUD_ATTEMPT" = 2 ] || sleep 600
+Y
+nodes=$XDG_STATE_HOME/gpucloud/nodes
+no_nodes() { ! ls "$nodes" | grep -q .; }
+for how in garbage gone other; do
+	wait_until 20 no_nodes
+	job=$(gpc submit -q -d spoiled.yaml)
+	wait_until 20 in_state "$job" RUNNING
+	node=$(ls "$nodes" | head -n 1)
+	case $how in
+	garbage) head -c 300 /dev/urandom >"$nodes/$node/node.json" ;;
+	gone) rm "$nodes/$node/node.json" ;;
+	other) sed -i 's/"id".*,/"id": "..\/..\/x",/' "$nodes/$node/node.json" ;;
+	esac
+	run gpc wait "$job"
+	is "$rc" 0 "node.json $how: the next attempt ends well" || note "$err"
+	is "$(pids_with "GPUCLOUD_NODE_ID=$node" | wc -l)" 0 \
+		"node.json $how: the lost node's processes are ended"
+	wait_until 10 no_nodes
+	ok $? "node.json $how: no folder is left"
+done
+
 finish
