@@ -168,27 +168,29 @@ static int send_one(struct sending *s, struct gpc_error *err)
 	gpc_autostr *workdir = escape_glob(s->a->workdir);
 	gpc_autostr *pattern = gpc_starts_with(path, "~/")
 		? gpc_path_join(home, path + 2) : gpc_path_join(workdir, path);
+	gpc_autostr *clean = NULL;
 	glob_t g = {0};
-	int r = 0, x = glob(pattern, GLOB_PERIOD, NULL, &g);
+	int r = gpc_agent_path(s->a, path, "artifacts", &clean, err);
+	int x = r < 0 ? GLOB_NOMATCH : glob(pattern, GLOB_PERIOD, NULL, &g);
 
 	if (x != 0 && x != GLOB_NOMATCH)
 		return gpc_fail(err, GPC_EIO, "artifacts: cannot look for %s",
 			path);
 	for (size_t i = 0; r == 0 && i < g.gl_pathc; i++) {
-		gpc_autostr *clean = NULL;
+		gpc_autostr *found = NULL;
 		const char *base = gpc_path_base(g.gl_pathv[i]);
 
 		if (gpc_eq(base, ".") || gpc_eq(base, ".."))
 			continue;
-		r = gpc_path_absolute(g.gl_pathv[i], &clean, err);
-		if (r == 0 && !gpc_path_contains(s->a->home, clean))
+		r = gpc_path_absolute(g.gl_pathv[i], &found, err);
+		if (r == 0 && !gpc_path_contains(s->a->home, found))
 			r = gpc_fail(err, GPC_ECONFIG, "artifacts: %s lies "
 				"outside the job's home", path);
 		else if (r == 0)
-			r = s->artifact->to ? copy_to(s, clean, err)
-				: put_tree(s, clean, 0, err);
+			r = s->artifact->to ? copy_to(s, found, err)
+				: put_tree(s, found, 0, err);
 	}
-	if (g.gl_pathc == 0)
+	if (r == 0 && g.gl_pathc == 0)
 		gpc_agent_say(s->a, GPC_WARN, "artifacts: nothing matches %s",
 			path);
 	globfree(&g);

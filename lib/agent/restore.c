@@ -21,9 +21,14 @@ int gpc_agent_path(const struct gpc_agent *a, const char *text,
 	const char *what, char **ret_path, struct gpc_error *err)
 {
 	gpc_autostr *joined = NULL, *path = NULL;
+	bool tilde = gpc_eq(text, "~") || gpc_starts_with(text, "~/");
 	int r;
 
-	if (gpc_eq(text, "~") || gpc_starts_with(text, "~/"))
+	if (tilde && a->node->user_home)
+		return gpc_fail(err, GPC_ECONFIG, "%s: %s is the user's own home "
+			"here (local.home), which gpucloud does not touch; name "
+			"a path below the workdir", what, text);
+	if (tilde)
 		joined = gpc_path_join(a->home, text[1] ? text + 2 : ".");
 	else
 		joined = gpc_path_join(a->workdir, text);

@@ -162,6 +162,8 @@ void gpc_agent_set_exit(struct gpc_agent *a, enum gpc_phase phase,
 	a->exit.rank = a->failed_rank >= 0 ? a->failed_rank : a->rank;
 	a->exit.at_ms = gpc_wall_ms();
 	a->exit.run_started_ms = a->run_started_ms;
+	if (a->run_started_boot_ms)
+		a->exit.ran_ms = gpc_boot_ms() - a->run_started_boot_ms;
 	gpc_set_str(&a->exit.detail, detail);
 	gpc_agent_say(a, GPC_INFO, "ended: %s, code %d, signal %d%s%s",
 		gpc_reason_to_str(reason), code, signal, detail ? ": " : "",

@@ -278,6 +278,23 @@ static void add_instance(const struct gpc_node_file *n,
 	}
 }
 
+/* What a removal that was cut short left. */
+static void sweep_gone(const char *nodes)
+{
+	DIR *d = opendir(nodes);
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		gpc_autostr *dir = gpc_path_join(nodes, e->d_name);
+
+		if (gpc_starts_with(e->d_name, ".gone-")
+			&& gpc_rmtree(dir, NULL) < 0)
+			continue;     /* the next create tries again */
+	}
+	if (d)
+		closedir(d);
+}
+
 static int check_token(const struct gpc_launch *l, struct gpc_error *err)
 {
 	if (!l->token || strchr(l->token, '/') || l->token[0] == '.'
@@ -298,8 +315,10 @@ static int local_create(struct gpc_provider *p, const struct gpc_launch *l,
 
 	if (r == 0)
 		r = gpc_lock_file(lock_path, true, &lock, err);
-	if (r == 0)
+	if (r == 0) {
+		sweep_gone(self(p)->nodes);
 		r = plan_nodes(p, l, &nodes, err);
+	}
 	for (size_t i = 0; r == 0 && i < nodes.v.n; i++)
 		r = make_node(p, &nodes.v.v[i], err);
 	for (size_t i = 0; r == 0 && i < nodes.v.n; i++) {
