@@ -4,6 +4,7 @@
  * then on the job lives by itself, and all that an interrupt ends is our
  * looking on.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "cmd/command.h"
@@ -84,9 +85,10 @@ static int scan_failed(const struct submit *o, int r, struct gpc_error *err)
 		err->code = GPC_ECONFIG;
 		return -GPC_ECONFIG;
 	}
-	if (!err->hint[0] && r == -GPC_EIO && !o->skip_unreadable)
-		gpc_hint(err, "--skip-unreadable leaves such files out; "
-			".gpucloudignore names what never goes");
+	if (r == -GPC_EIO && !o->skip_unreadable)
+		gpc_hint(err, "change its permissions, name it in "
+			".gpucloudignore, or let --skip-unreadable leave out "
+			"what cannot be read");
 	return r;
 }
 
