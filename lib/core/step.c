@@ -145,6 +145,8 @@ int gpc_supervision_end(struct gpc_supervision *sv, enum gpc_reason reason,
 	if (signal)
 		gpc_json_set_int(data, "signal", signal);
 	gpc_json_set_int(data, "rank", rank);
+	if (sv->ran_ms)
+		gpc_json_set_int(data, "ran_ms", sv->ran_ms);
 	if (sv->note)
 		gpc_json_set_str(data, "detail", sv->note);
 	return gpc_supervision_append(sv, GPC_EVENT_ENDED, data, progressed, err);

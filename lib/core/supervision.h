@@ -47,6 +47,7 @@ struct gpc_supervision {
 	int64_t seen_ms;              /* boot clock: since when it is the same */
 	int64_t renewed_ms;           /* boot clock: our own record's last put */
 	int64_t renewals;
+	int64_t ran_ms;               /* as the rank that ended says; else 0 */
 	char *note;                   /* what the job waits for; shown by status */
 
 	GPC_VEC(struct gpc_source *) sources;

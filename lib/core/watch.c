@@ -176,6 +176,8 @@ static int lose(struct gpc_supervision *sv, const struct gpc_exit *x,
 		gpc_json_set_int(data, "signal", x->signal);
 	if (x->detail)
 		gpc_json_set_str(data, "detail", x->detail);
+	if (sv->ran_ms)
+		gpc_json_set_int(data, "ran_ms", sv->ran_ms);
 	gpc_json_set_bool(data, "progress", made_progress(sv));
 	return gpc_supervision_append(sv, GPC_EVENT_LOST, data, progressed, err);
 }
@@ -189,14 +191,19 @@ static int settle(struct gpc_supervision *sv, const struct gpc_exit *x,
 
 	if (r < 0 || sv->journal.state.n != before)
 		return r;
-	if (gpc_recover_goes_on(&sv->policy, &sv->journal.state, x))
-		return lose(sv, x, progressed, err);
-	if (sv->journal.state.cancel && reason != GPC_REASON_COMPLETED)
-		reason = GPC_REASON_CANCELLED;
-	if (x->detail)
-		gpc_supervision_note(sv, "%s", x->detail);
-	return gpc_supervision_end(sv, reason, x->code, x->signal, x->rank,
-		progressed, err);
+	sv->ran_ms = x->ran_ms;
+	if (gpc_recover_goes_on(&sv->policy, &sv->journal.state, x)) {
+		r = lose(sv, x, progressed, err);
+	} else {
+		if (sv->journal.state.cancel && reason != GPC_REASON_COMPLETED)
+			reason = GPC_REASON_CANCELLED;
+		if (x->detail)
+			gpc_supervision_note(sv, "%s", x->detail);
+		r = gpc_supervision_end(sv, reason, x->code, x->signal, x->rank,
+			progressed, err);
+	}
+	sv->ran_ms = 0;
+	return r;
 }
 
 /* A rank's program fails soon after another rank's machine went away: that is

@@ -123,6 +123,7 @@ static const struct gpc_bind exit_fields[] = {
 	GPC_BIND(gpc_exit, rank, INT, .flags = GPC_BIND_KEEP_EMPTY),
 	GPC_BIND(gpc_exit, at_ms, I64),
 	GPC_BIND(gpc_exit, run_started_ms, I64),
+	GPC_BIND(gpc_exit, ran_ms, I64),
 	GPC_BIND(gpc_exit, detail, STR),
 	GPC_BIND(gpc_exit, rest, REST),
 	GPC_BIND_LAST

@@ -73,6 +73,7 @@ struct gpc_exit {                /* jobs/J/A/R/exit.json and verdict.json */
 	enum gpc_reason reason;
 	int rank;                    /* whose end it was */
 	int64_t at_ms, run_started_ms;
+	int64_t ran_ms;              /* of `run`, by a clock that never jumps */
 	char *detail;                /* text for people, or NULL */
 	struct gpc_json *rest;
 };

@@ -60,7 +60,8 @@ static const struct gpc_bind phase_fields[] = {
 };
 static const struct gpc_bind lost_fields[] = {
 	FIELD(attempt, INT, NEED), FIELD(rank, INT), REASON(NEED),
-	FIELD(code, INT), FIELD(signal, INT), FIELD(at_ms, I64), GPC_BIND_LAST
+	FIELD(code, INT), FIELD(signal, INT), FIELD(at_ms, I64),
+	FIELD(ran_ms, I64), GPC_BIND_LAST
 };
 static const struct gpc_bind released_fields[] = {
 	FIELD(attempt, INT, NEED), FIELD(rank, INT, NEED), FIELD(id, STR, NEED),
@@ -80,7 +81,8 @@ static const struct gpc_bind resume_fields[] = {
 };
 static const struct gpc_bind ended_fields[] = {
 	REASON(NEED), FIELD(code, INT), FIELD(signal, INT), FIELD(rank, INT),
-	FIELD(detail, STR), FIELD(at_ms, I64), GPC_BIND_LAST
+	FIELD(detail, STR), FIELD(at_ms, I64), FIELD(ran_ms, I64),
+	GPC_BIND_LAST
 };
 
 static const struct gpc_bind *const all[GPC_EVENT__COUNT] = {

@@ -18,7 +18,7 @@ extern const char *const gpc_phase_event_names[];
 
 struct gpc_payload {
 	int attempt, rank, code, signal, num_nodes;
-	int64_t intent, at_ms;
+	int64_t intent, at_ms, ran_ms;
 	char *id, *address, *checkpoint, *supervisor, *token, *resume_from;
 	char *detail;
 	enum gpc_phase_event phase;

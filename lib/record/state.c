@@ -153,8 +153,9 @@ static void close_try(const struct step *s)
 	t->code = s->p->code;
 	t->signal = s->p->signal;
 	t->rank = s->p->rank;
-	if (t->running_ms_at)
-		st->ran_ms += since(t->running_ms_at, s->at_ms);
+	if (t->running_ms_at) /* the node's own measure, if it lived to tell */
+		st->ran_ms += s->p->ran_ms > 0 ? s->p->ran_ms :
+			since(t->running_ms_at, s->at_ms);
 }
 
 static void set_reason(const struct step *s)
