@@ -270,11 +270,11 @@ bool gpc_logs_ended(const struct gpc_logs *l)
 bool gpc_logs_flush(struct gpc_logs *l, struct gpc_error *err)
 {
 	struct gpc_error why = {0};
+	bool held;
 	int r = 0;
 
 	pass_on_talk(l);
-	if (l->held && !pass_on(l, l->held_source, l->held))
-		r = gpc_fail(&why, GPC_ERATE, "the store takes no more log");
+	held = l->held && !pass_on(l, l->held_source, l->held);
 	for (int i = 0; i < STREAMS; i++) {
 		struct gpc_error e = {0};
 		int x = gpc_stream_flush(l->w[i], &e);
@@ -284,6 +284,8 @@ bool gpc_logs_flush(struct gpc_logs *l, struct gpc_error *err)
 			why = e;
 		}
 	}
+	if (held && r == 0) /* it has room again: the next call gets on */
+		r = gpc_fail(&why, GPC_ERATE, "the store takes no more log");
 	note_result(l, r, &why);
 	if (r < 0 && err)
 		*err = why;
