@@ -7,13 +7,16 @@
 # while with CI=true a skipped check counts as failed.
 set -u
 
-PACKAGES="gcc libc6-dev clang libclang-rt-14-dev meson ninja-build pkg-config libcjson-dev
-	libyaml-dev libarchive-dev libssl-dev libcmocka-dev scdoc shellcheck bash
-	zstd jq strace mandoc python3 python3-numpy python3-torch wamerican"
+PACKAGES="gcc libc6-dev binutils clang libclang-rt-14-dev meson ninja-build
+	pkg-config libcjson-dev libyaml-dev libarchive-dev libssl-dev libcmocka-dev
+	scdoc shellcheck bash git zstd jq strace mandoc faketime procps python3
+	python3-numpy python3-torch wamerican"
 OPTIONAL="libclang-rt-14-dev mandoc" # absent elsewhere: fewer checks
 
 # What the end-to-end scripts show only slowly or not at all under sanitizers.
 NOT_SANITIZED="examples quickstart"
+LONGEST="examples recovery bad_input"
+ALONE="logs" # it measures
 
 cd "$(dirname "$0")/.." || exit 1
 builds=${GPUCLOUD_TEST_BUILDS:-build-tests}
@@ -39,11 +42,16 @@ while [ $# -gt 0 ]; do
 	shift
 done
 
+started=$(date +%s)
+e2e_done=
 logs=$(mktemp -d "${TMPDIR:-/tmp}/gpucloud-tests.XXXXXX")
-passed=0
-failed=0
-skipped=0
-: >"$logs/summary"
+: >"$logs/results"
+
+# As many tests at a time as there are tokens in this pipe.
+at_a_time=${GPUCLOUD_TEST_JOBS:-2}
+mkfifo "$logs/places"
+exec 9<>"$logs/places"
+for _ in $(seq "$at_a_time"); do echo >&9; done
 
 say() { printf '==> %s\n' "$*"; }
 
@@ -93,63 +101,70 @@ install_packages() {
 	done
 }
 
-# Adds N to one of the three counts, with a line for the closing list.
-count_pass() { passed=$((passed + $1)); }
-count_fail() {
-	failed=$((failed + 1))
-	echo "FAILED  $1" >>"$logs/summary"
-}
-count_skip() {
-	skipped=$((skipped + 1))
-	echo "SKIPPED $1" >>"$logs/summary"
-}
+# Results go to a file as lines "pass N", "fail TEXT" and "skip TEXT".
+result() { printf '%s %s\n' "$1" "$2" >>"$logs/results"; }
 
-# Counts the TAP lines of a log; without any, the exit status is the check.
-count_log() { # NAME STATUS LOG
-	cl_good=$(grep -E '^ok [0-9]+' "$3" | grep -vc '# *[Ss][Kk][Ii][Pp]')
-	cl_bad=$(grep -Ec '^not ok [0-9]+' "$3")
-	cl_skip=$(grep -Ec '^ok [0-9]+.*# *[Ss][Kk][Ii][Pp]' "$3")
-	cl_plan=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$3" |
+# Judges the TAP lines of a log; without any, the exit status is the check.
+judge() { # NAME STATUS LOG
+	j_good=$(grep -E '^ok [0-9]+' "$3" | grep -vc '# *[Ss][Kk][Ii][Pp]')
+	j_bad=$(grep -Ec '^not ok [0-9]+' "$3")
+	j_skip=$(grep -Ec '^ok [0-9]+.*# *[Ss][Kk][Ii][Pp]' "$3")
+	j_all=$((j_good + j_bad + j_skip))
+	j_plan=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$3" |
 		awk '{ n += $1 } END { print NR ? n : "none" }')
-	count_pass "$cl_good"
-	grep -E '^not ok [0-9]+' "$3" >"$logs/bad"
-	while read -r line; do count_fail "$1: $line"; done <"$logs/bad"
-	grep -E '^ok [0-9]+.*# *[Ss][Kk][Ii][Pp]' "$3" >"$logs/skips"
-	while read -r line; do count_skip "$1: $line"; done <"$logs/skips"
-	if [ "$cl_plan" = none ] && [ $((cl_good + cl_bad + cl_skip)) -eq 0 ]; then
+	echo "pass $j_good"
+	grep -E '^not ok [0-9]+' "$3" | sed "s|^|fail $1: |"
+	grep -E '^ok [0-9]+.*# *[Ss][Kk][Ii][Pp]' "$3" | sed "s|^|skip $1: |"
+	if [ "$j_plan" = none ] && [ "$j_all" -eq 0 ]; then
 		case $2 in
-		0) count_pass 1 ;;
-		77) count_skip "$1" ;;
-		*) count_fail "$1: exit status $2" ;;
+		0) echo "pass 1" ;;
+		77) echo "skip $1" ;;
+		*) echo "fail $1: exit status $2" ;;
 		esac
-	elif [ "$cl_plan" = 0 ] && [ "$2" -eq 0 ]; then
-		count_skip "$1: $(sed -n 's/^1\.\.0 *//p' "$3")"
-	elif [ "$cl_plan" != "$((cl_good + cl_bad + cl_skip))" ]; then
-		count_fail "$1: planned $cl_plan checks, ran $((cl_good + cl_bad + cl_skip))"
-	elif [ "$2" -ne 0 ] && [ "$cl_bad" -eq 0 ]; then
-		count_fail "$1: every check passed, yet the exit status is $2"
+	elif [ "$j_plan" = 0 ] && [ "$2" -eq 0 ]; then
+		echo "skip $1: $(sed -n 's/^1\.\.0 *//p' "$3")"
+	elif [ "$j_plan" != "$j_all" ]; then
+		echo "fail $1: planned $j_plan checks, ran $j_all, exit status $2"
+	elif [ "$2" -ne 0 ] && [ "$j_bad" -eq 0 ]; then
+		echo "fail $1: every check passed, yet the exit status is $2"
 	fi
 }
 
-# one_test NAME SECONDS COMMAND…: runs it, counts it, shows a failure's log.
+# In the background: runs it, judges it, shows a failure's log, frees its place.
+run_test() { # LOG NAME SECONDS COMMAND…
+	rt_log=$1
+	rt_name=$2
+	rt_limit=$3
+	shift 3
+	rt_start=$(date +%s)
+	timeout -k 10 "$rt_limit" "$@" >"$rt_log" 2>&1 </dev/null 9>&-
+	judge "$rt_name" $? "$rt_log" >"$rt_log.result"
+	cat "$rt_log.result" >>"$logs/results"
+	rt_word=ok
+	! grep -q '^fail' "$rt_log.result" || rt_word=FAILED
+	{
+		printf '%-7s %3d s  %s\n' "$rt_word" $(($(date +%s) - rt_start)) "$rt_name"
+		if [ "$rt_word" = FAILED ]; then
+			grep -A 12 '^not ok' "$rt_log" | head -n 60 | sed 's/^/    | /'
+			echo "    | …" && tail -n 15 "$rt_log" | sed 's/^/    | /'
+		fi
+	} >"$rt_log.shown"
+	cat "$rt_log.shown"
+	echo >&9
+}
+
+# one_test NAME SECONDS COMMAND…: begins it when a place is free.
 one_test() {
-	ot_name=$1
-	ot_limit=$2
-	shift 2
-	case $ot_name in *"$only"*) ;; *) return ;; esac
-	ot_log=$logs/$(printf '%s' "$ot_name" | tr -c 'A-Za-z0-9._-' '_').log
-	ot_failed=$failed
-	ot_start=$(date +%s)
-	timeout -k 10 "$ot_limit" "$@" >"$ot_log" 2>&1 </dev/null
-	ot_status=$?
-	count_log "$ot_name" "$ot_status" "$ot_log"
-	ot_word=ok
-	if [ "$failed" -gt "$ot_failed" ]; then
-		ot_word=FAILED
-		grep -A 12 '^not ok' "$ot_log" | head -n 60 | sed 's/^/    | /'
-		echo "    | …" && tail -n 15 "$ot_log" | sed 's/^/    | /'
-	fi
-	printf '%-7s %3d s  %s\n' "$ot_word" $(($(date +%s) - ot_start)) "$ot_name"
+	case $1 in *"$only"*) ;; *) return ;; esac
+	read -r _ <&9
+	run_test "$logs/$(printf '%s' "$1" | tr -c 'A-Za-z0-9._-' '_').log" "$@" &
+}
+
+# What measures time runs while nothing else does.
+one_test_alone() {
+	wait
+	one_test "$@"
+	wait
 }
 
 # build NAME [MESON-ARGUMENT…]: a build is a check too: no warning, no error.
@@ -159,16 +174,16 @@ build() {
 	if [ ! -e "$builds/$b_name/build.ninja" ]; then
 		meson setup "$builds/$b_name" "$@" >"$logs/setup-$b_name.log" 2>&1 || {
 			tail -n 20 "$logs/setup-$b_name.log"
-			count_fail "build $b_name: meson setup"
+			result fail "build $b_name: meson setup"
 			return 1
 		}
 	fi
 	if ninja -C "$builds/$b_name" >"$logs/build-$b_name.log" 2>&1; then
-		count_pass 1
+		result pass 1
 		say "built $builds/$b_name"
 	else
 		grep -E -A 5 'error:|FAILED:' "$logs/build-$b_name.log" | head -n 40
-		count_fail "build $b_name"
+		result fail "build $b_name"
 		return 1
 	fi
 }
@@ -186,24 +201,33 @@ meson_tests() { # BUILD PREFIX
 	done <"$logs/tests.list"
 }
 
+# The longest begin first.
 e2e_tests() { # BUILD PREFIX EXCEPT
 	GPUCLOUD_BIN=$PWD/$builds/$1/cmd/gpucloud
 	export GPUCLOUD_BIN
-	for script in tests/e2e/*.sh; do
-		name=$(basename "$script" .sh)
-		case " lib $3 " in *" $name "*) continue ;; esac
-		one_test "${2}e2e/$name" 600 sh "$script"
+	for script in $LONGEST $(basename -s .sh -a tests/e2e/*.sh); do
+		case " lib $ALONE $3 $e2e_done " in *" $script "*) continue ;; esac
+		e2e_done="$e2e_done $script"
+		one_test "${2}e2e/$script" 600 sh "tests/e2e/$script.sh"
+	done
+	e2e_done=
+	for script in $ALONE; do
+		one_test_alone "${2}e2e/$script" 600 sh "tests/e2e/$script.sh"
 	done
 }
 
 closing() {
+	wait
+	passed=$(awk '$1 == "pass" { n += $2 } END { print n + 0 }' "$logs/results")
+	failed=$(grep -c '^fail' "$logs/results")
+	skipped=$(grep -c '^skip' "$logs/results")
 	if [ "$in_ci" = true ]; then
 		failed=$((failed + skipped))
 		skipped=0
 	fi
-	cat "$logs/summary"
-	[ "$failed" -gt 0 ] && echo "logs: $logs"
-	[ "$failed" -eq 0 ] && rm -rf "$logs"
+	sed -n 's/^fail /FAILED  /p; s/^skip /SKIPPED /p' "$logs/results"
+	if [ "$failed" -gt 0 ]; then echo "logs: $logs"; else rm -rf "$logs"; fi
+	say "took $((($(date +%s) - started) / 60)) min $((($(date +%s) - started) % 60)) s"
 	tail_text=
 	[ "$skipped" -gt 0 ] && tail_text=", $skipped skipped"
 	echo "$passed passed, $failed failed$tail_text"
@@ -214,8 +238,11 @@ closing() {
 
 say "plain build"
 if build plain; then
+	one_test lint/shell 120 sh -c \
+		"shellcheck -x tests/*.sh tests/*/*.sh examples/*.sh"
 	meson_tests plain ""
 	e2e_tests plain "" ""
+	wait
 fi
 say "build with sanitizers"
 export GPUCLOUD_TEST_SANITIZED=1
@@ -223,6 +250,7 @@ if build sanitized -Db_sanitize=address,undefined -Db_lundef=false; then
 	export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 	meson_tests sanitized "sanitized "
 	e2e_tests sanitized "sanitized " "$NOT_SANITIZED"
+	wait
 fi
 say "build with clang"
 CC=clang build clang

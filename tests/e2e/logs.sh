@@ -58,15 +58,14 @@ if [ -n "$ran" ]; then
 	ok $? "the flood was not held up ($ran ms)"
 fi
 
+# Fifty lines with the time of their writing, and their age when shown.
 cat >age.py <<'P'
 import sys, time
-worst = 0.0
-n = 0
+ages = []
 for line in iter(sys.stdin.readline, ""):
-    n += 1
-    if n > 5:
-        worst = max(worst, time.time() - float(line))
-print(f"{worst * 1000:.0f}")
+    ages.append((time.time() - float(line)) * 1000)
+ages = sorted(ages[10:])  # what was written before we looked is old
+print(f"{ages[len(ages) // 2]:.0f} {ages[-1]:.0f} {len(ages)}")
 P
 cat >clock.py <<'P'
 import time
@@ -75,9 +74,11 @@ for _ in range(60):
     time.sleep(0.05)
 P
 job=$(gpc submit -q -d --workdir . -- "$py" clock.py)
-worst=$(timeout $((60 * SLOW)) "$GPUCLOUD_BIN" logs -f "$job" 2>/dev/null | "$py" age.py)
-[ "$worst" -lt $((300 * SLOW)) ]
-ok $? "a line is shown within 300 ms (worst $worst ms)"
+ages=$(timeout $((60 * SLOW)) "$GPUCLOUD_BIN" logs -f "$job" 2>/dev/null | "$py" age.py)
+# shellcheck disable=SC2086  # three numbers
+set -- $ages
+[ "${3:-0}" -eq 50 ] && [ "$2" -lt $((300 * SLOW)) ]
+ok $? "a line is shown within 300 ms (median ${1:-?}, worst ${2:-?} ms of ${3:-?})"
 
 cat >two.sh <<'P'
 echo one; sleep 1.2; echo two; echo bad >&2; sleep 1.2; echo three

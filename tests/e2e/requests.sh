@@ -95,7 +95,7 @@ is "$rc" 125 "they are cancelled"
 # A node that no job explains.
 job=$(count 300)
 wait_until 20 in_state "$job" RUNNING
-rm -rf "$STORE/jobs/$job"
+rm -rf "$STORE/jobs/$job" "$STORE"/index/*/*"$job"*
 run gpc release --orphans
 is "$rc" 0 "release --orphans"
 wait_until 20 none_of_job "$job"

@@ -3,7 +3,7 @@
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-refused() { # NAME REGEX < SPEC
+refused() { # NAME REGEX < SPEC; not behind a pipe, it counts
 	cat >"$1.yaml"
 	run gpc submit --dry-run "$1.yaml"
 	is "$rc" 3 "$1: exit 3"
@@ -56,17 +56,23 @@ refused service 'service' <<'Y'
 run: echo
 service: {readiness_probe: /}
 Y
-printf 'run: "a\200b"\n' | refused utf8 'utf8\.yaml|UTF-8'
-printf 'run: "a\000b"\n' | refused nul 'nul\.yaml'
+printf 'run: "a\200b"\n' >text
+refused utf8 'utf8\.yaml|UTF-8' <text
+printf 'run: "a\000b"\n' >text
+refused nul 'nul\.yaml' <text
 {
 	echo 'a0: &a0 [x, x]'
 	for i in $(seq 1 40); do
 		echo "a$i: &a$i [*a$((i - 1)), *a$((i - 1)), *a$((i - 1)), *a$((i - 1))]"
 	done
 	echo 'run: echo'
-} | refused bomb 'bomb\.yaml|alias|limit|unknown'
-/usr/bin/python3 -c 'print("run: " + "[" * 100000)' | refused deep 'deep\.yaml|depth|nest'
-/usr/bin/python3 -c 'print("run: " + "x" * 40000000)' | refused huge 'huge\.yaml|size|large|MiB'
+} >text
+refused bomb 'bomb\.yaml|alias|limit|unknown' <text
+/usr/bin/python3 -c 'print("run: " + "[" * 100000)' >text
+refused deep 'deep\.yaml|depth|nest' <text
+/usr/bin/python3 -c 'print("run: " + "x" * 40000000)' >text
+refused huge 'huge\.yaml|size|large|MiB' <text
+rm text
 
 run gpc submit --dry-run missing.yaml
 is "$rc" 3 "a missing spec file: exit 3" || note "$err"

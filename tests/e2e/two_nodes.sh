@@ -46,7 +46,9 @@ num_nodes: 2
 run: |
   n=$(cat "${GPUCLOUD_RESUME_FROM:-/nowhere}/n" 2>/dev/null || echo 0)
   echo "rank $GPUCLOUD_NODE_RANK starts at $n in attempt $GPUCLOUD_ATTEMPT"
-  while [ "$n" -lt 40 ]; do
+  # without end until it is lost
+  last=3000; [ "$GPUCLOUD_ATTEMPT" -gt 1 ] && last=$((n + 5))
+  while [ "$n" -lt "$last" ]; do
     n=$((n + 1)); sleep 0.1
     [ "$GPUCLOUD_NODE_RANK" = 0 ] && echo $n > $GPUCLOUD_CHECKPOINT_DIR/p && mv $GPUCLOUD_CHECKPOINT_DIR/p $GPUCLOUD_CHECKPOINT_DIR/n
   done
@@ -67,5 +69,6 @@ for lost in 1 0; do
 			"rank $r starts at [1-9][0-9]* in attempt 2" \
 			"rank $lost lost: rank $r resumes from the checkpoint"
 	done
+	like "$(gpc status "$job" -o json)" "node_lost" "rank $lost lost: and is called so"
 done
 finish
