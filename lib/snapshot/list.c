@@ -8,7 +8,6 @@
 enum {
 	MIN_LINES = 2048, MAX_LINES = 32768, CUT = 4096,
 	BATCH = 64 << 10,
-	SPOOL_MEMORY = 2 << 20,
 	MAX_LISTS = 1 << 16,
 };
 #define LIST_MAX_BYTES ((int64_t)1 << 32)      /* of the text of one list */
@@ -221,6 +220,7 @@ int gpc_lists_read(struct gpc_store *store, const struct gpc_json *head,
 	const char *prefix, gpc_blob_fn *on_list, gpc_line_fn *on_line,
 	void *arg, struct gpc_error *err)
 {
+	struct gpc_spool_budget budget = {.left = 4 << 20};
 	gpc_auto(reading) struct reading in = {.store = store, .prefix = prefix,
 		.on_list = on_list, .on_line = on_line, .arg = arg};
 	const struct gpc_json *lists = gpc_json_get(head, "lists");
@@ -236,7 +236,7 @@ int gpc_lists_read(struct gpc_store *store, const struct gpc_json *head,
 	}
 	if (v != 1 || !gpc_json_is_array(lists))
 		return gpc_fail(err, GPC_EPROTO, "this is no snapshot's head");
-	gpc_spool_init(&in.spool, SPOOL_MEMORY);
+	gpc_spool_init(&in.spool, &budget);
 	in.text.max = GPC_LINE_MAX_BYTES;
 	for (const struct gpc_json *m = gpc_json_first(lists); m && r == 0;
 		m = gpc_json_next(m)) {

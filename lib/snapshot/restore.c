@@ -15,7 +15,7 @@
 #include "snapshot/pool.h"
 
 enum { PIECE = 256 << 10, MAX_MEMBERS = 1 << 18 };
-#define SPOOLS_MEMORY ((size_t)24 << 20)
+#define SPOOLS_MEMORY ((int64_t)32 << 20)
 #define HEAD_MAX_BYTES ((size_t)32 << 20)
 
 static void gpc_restore_clear(struct gpc_restore *x)
@@ -39,12 +39,13 @@ static int open_workers(struct gpc_restore *x, struct gpc_error *err)
 {
 	int r = 0;
 
+	atomic_init(&x->memory.left, SPOOLS_MEMORY);
 	x->threads = gpc_pool_threads(x->o->threads);
 	x->workers = gpc_array(x->threads + 1, sizeof(*x->workers));
 	for (unsigned i = 0; r == 0 && i <= x->threads; i++) {
 		struct gpc_restore_worker *w = &x->workers[i];
 
-		gpc_spool_init(&w->spool, SPOOLS_MEMORY / (x->threads + 1));
+		gpc_spool_init(&w->spool, &x->memory);
 		w->hash = gpc_sha256_new();
 		w->piece = gpc_grow(NULL, PIECE, 1);
 		r = gpc_beneath_open(&w->top, x->target, err);

@@ -27,6 +27,7 @@ struct gpc_restore {
 	const char *target;
 	const struct gpc_restore_options *o;
 	unsigned threads;
+	struct gpc_spool_budget memory;
 	struct gpc_restore_worker *workers;     /* threads + 1 for the caller */
 	struct gpc_arena *arena;
 	GPC_VEC(struct gpc_later) dirs, links;

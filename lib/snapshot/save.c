@@ -15,16 +15,18 @@
 #include "snapshot/list.h"
 #include "snapshot/pool.h"
 
-/* Bytes of blobs that all workers together keep in memory. */
-#define SPOOLS_MEMORY ((size_t)16 << 20)
+/* Bytes of blobs that all workers together keep in memory, less what a large
+ * tree already takes (about ENTRY_MEMORY each); what exceeds it goes through
+ * temporary files. */
+#define SPOOLS_MEMORY ((int64_t)28 << 20)
+#define SPOOLS_LEAST ((int64_t)4 << 20)
+#define ENTRY_MEMORY 130
 
 /* --- open and close ---------------------------------------------------- */
 static int open_worker(struct gpc_save *s, struct gpc_save_worker *w,
 	struct gpc_error *err)
 {
-	size_t memory = SPOOLS_MEMORY / (s->threads + 1);
-
-	gpc_spool_init(&w->spool, memory < 4 << 20 ? memory : 4 << 20);
+	gpc_spool_init(&w->spool, &s->memory);
 	w->hash = gpc_sha256_new();
 	w->piece = gpc_grow(NULL, GPC_PIECE_BYTES, 1);
 	return gpc_beneath_open(&w->top, s->tree->root, err);
@@ -65,8 +67,12 @@ GPC_CLEANUP_VALUE(gpc_save);
 
 static int open_workers(struct gpc_save *s, struct gpc_error *err)
 {
+	int64_t memory = SPOOLS_MEMORY
+		- (int64_t)s->tree->entries.n * ENTRY_MEMORY;
 	int r = 0;
 
+	atomic_init(&s->memory.left,
+		memory > SPOOLS_LEAST ? memory : SPOOLS_LEAST);
 	s->threads = gpc_pool_threads(s->o->threads);
 	s->workers = gpc_array(s->threads + 1, sizeof(*s->workers));
 	for (unsigned i = 0; r == 0 && i <= s->threads; i++)

@@ -66,6 +66,7 @@ struct gpc_save {
 	uint32_t n_chunks;
 	struct gpc_cache *cache;
 	unsigned threads;
+	struct gpc_spool_budget memory;
 	struct gpc_save_worker *workers;        /* threads + 1 for the caller */
 	unsigned round;                         /* from 1 */
 	_Atomic uint64_t done_bytes, read_bytes;

@@ -10,15 +10,50 @@
 #include "base/rand.h"
 #include "base/str.h"
 
-enum { WINDOW = 256 << 10 };
+/* Every spool may have FREE bytes without asking. */
+enum { WINDOW = 256 << 10, FREE = 256 << 10 };
 
-void gpc_spool_init(struct gpc_spool *s, size_t mem_max)
+void gpc_spool_init(struct gpc_spool *s, struct gpc_spool_budget *budget)
 {
 	memset(s, 0, sizeof(*s));
 	s->hash = gpc_sha256_new();
-	s->mem_max = mem_max;
-	s->mem.max = mem_max + 1;
+	s->budget = budget;
 	s->fd = -1;
+}
+
+static bool take(struct gpc_spool_budget *budget, size_t n)
+{
+	if (atomic_fetch_sub(&budget->left, (int64_t)n) >= (int64_t)n)
+		return true;
+	atomic_fetch_add(&budget->left, (int64_t)n);
+	return false;
+}
+
+static void give_memory_back(struct gpc_spool *s)
+{
+	if (s->cap <= FREE)
+		return;
+	free(s->mem);
+	atomic_fetch_add(&s->budget->left, (int64_t)(s->cap - FREE));
+	s->mem = NULL;
+	s->cap = 0;
+}
+
+/* Room for n more bytes in memory; false when they belong in the file. */
+static bool grow(struct gpc_spool *s, size_t n)
+{
+	size_t cap = s->cap ? s->cap : FREE;
+
+	while (cap < s->size + n)
+		cap *= 2;
+	if (cap == s->cap)
+		return true;
+	if (cap > FREE
+		&& !take(s->budget, cap - (s->cap > FREE ? s->cap : FREE)))
+		return false;
+	s->mem = gpc_grow(s->mem, cap, 1);
+	s->cap = cap;
+	return true;
 }
 
 void gpc_spool_clear(struct gpc_spool *s)
@@ -26,7 +61,8 @@ void gpc_spool_clear(struct gpc_spool *s)
 	if (!s->hash)
 		return;
 	gpc_sha256_free(s->hash);
-	gpc_buf_clear(&s->mem);
+	give_memory_back(s);
+	free(s->mem);
 	gpc_close(&s->fd);
 	free(s->folder);
 	free(s->window);
@@ -38,7 +74,6 @@ void gpc_spool_reset(struct gpc_spool *s, uint64_t max)
 	uint8_t sum[GPC_SHA256_SIZE];
 
 	gpc_sha256_end(s->hash, sum);
-	gpc_buf_reset(&s->mem);
 	s->max = max;
 	s->size = 0;
 	s->at = 0;
@@ -92,7 +127,7 @@ static int move_to_file(struct gpc_spool *s, struct gpc_error *err)
 	int r = s->fd < 0 ? open_file(s, err) : 0;
 
 	if (r == 0)
-		r = write_file(s, s->mem.data, s->mem.len, 0, err);
+		r = write_file(s, s->mem, (size_t)s->size, 0, err);
 	s->in_file = r == 0;
 	return r;
 }
@@ -110,14 +145,14 @@ int gpc_spool_add(void *spool, const void *data, size_t n,
 			"more than the %llu bytes that were announced",
 			(unsigned long long)s->max);
 	gpc_sha256_add(s->hash, data, n);
-	if (!s->in_file && s->mem.len + n > s->mem_max)
+	if (!s->in_file && !grow(s, n))
 		r = move_to_file(s, err);
 	if (r < 0)
 		return r;
 	if (s->in_file)
 		r = write_file(s, data, n, s->size, err);
 	else
-		gpc_buf_add(&s->mem, data, n);
+		memcpy(s->mem + s->size, data, n);
 	s->size += n;
 	return r;
 }
@@ -132,7 +167,7 @@ struct gpc_body gpc_spool_body(const struct gpc_spool *s)
 	struct gpc_body body = {.fd = s->fd, .size = s->size};
 
 	if (!s->in_file)
-		body.data = s->mem.len ? s->mem.data : "";
+		body.data = s->size ? s->mem : "";
 	return body;
 }
 
@@ -149,7 +184,7 @@ int gpc_spool_read(void *spool, const void **ret_data, size_t *ret_n,
 	size_t n = left < WINDOW ? (size_t)left : WINDOW;
 
 	if (!s->in_file) {
-		*ret_data = s->mem.data + s->at;
+		*ret_data = s->mem ? s->mem + s->at : "";
 		*ret_n = (size_t)left;
 		s->at = s->size;
 		return 0;

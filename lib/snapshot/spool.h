@@ -2,17 +2,25 @@
  * they are few, then in a temporary file that has no name, so that nothing is
  * left behind however the process ends. */
 #pragma once
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "dep/crypto.h"
 #include "store/store.h"
 
+/* Memory that several spools share: each takes what its blobs need while there
+ * is some left, and keeps it for the next ones. */
+struct gpc_spool_budget { _Atomic int64_t left; };
+
 struct gpc_spool {
 	struct gpc_sha256 *hash;
-	struct gpc_buf mem;
-	size_t mem_max;         /* bytes kept in memory */
+	struct gpc_spool_budget *budget;        /* borrowed */
+	char *mem;
+	size_t cap;             /* of mem; taken from the budget */
 	uint64_t max;           /* of the whole; more is GPC_EPROTO; 0 = any */
 	uint64_t size;
 	int fd;
@@ -22,7 +30,7 @@ struct gpc_spool {
 	char *window;
 };
 
-void gpc_spool_init(struct gpc_spool *s, size_t mem_max);
+void gpc_spool_init(struct gpc_spool *s, struct gpc_spool_budget *budget);
 void gpc_spool_clear(struct gpc_spool *s);
 GPC_CLEANUP_VALUE(gpc_spool);
 /* Empties it for the next blob. */
