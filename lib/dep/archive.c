@@ -46,6 +46,7 @@
 	X(archive_read_append_filter) \
 	X(archive_read_set_format) \
 	X(archive_read_open) \
+	X(archive_read_set_options) \
 	X(archive_read_next_header) \
 	X(archive_read_data)
 
@@ -269,7 +270,10 @@ static int open_reader(struct gpc_archive_reader *r, int format,
 	if (lib.archive_read_append_filter(r->a, ARCHIVE_FILTER_ZSTD)
 		!= ARCHIVE_OK)
 		return no_zstd(err);
+	/* Files named ._x are files, also where the system has other ideas. */
 	if (lib.archive_read_set_format(r->a, format) != ARCHIVE_OK
+		|| (format == ARCHIVE_FORMAT_TAR && lib.archive_read_set_options(
+			r->a, "tar:!mac-ext") != ARCHIVE_OK)
 		|| lib.archive_read_open(r->a, r, NULL, on_read, NULL)
 			!= ARCHIVE_OK)
 		return fail_read(r, err);

@@ -36,6 +36,25 @@ static int mark_base(void *arg, const char *hex, uint64_t size,
 	return 0;
 }
 
+/* A base that is lost or damaged is no base: everything is put again. */
+static int read_base(struct gpc_sender *s, const struct gpc_json *base,
+	struct gpc_error *err)
+{
+	struct gpc_error why = {0};
+	int r = gpc_snapshot_blobs(s->store, base, s->prefix, mark_base, s,
+		&why);
+
+	if (r == -GPC_ENOTFOUND || r == -GPC_EPROTO) {
+		gpc_log(s->store->log, GPC_VERBOSE,
+			"the snapshot before is not used: %s", why.msg);
+		gpc_map_clear(&s->have);
+		return 0;
+	}
+	if (r < 0 && err)
+		*err = why;
+	return r;
+}
+
 int gpc_sender_open(struct gpc_sender *s, struct gpc_store *store,
 	const char *prefix, const struct gpc_json *base, struct gpc_error *err)
 {
@@ -47,7 +66,7 @@ int gpc_sender_open(struct gpc_sender *s, struct gpc_store *store,
 	s->ask = gpc_eq(prefix, GPC_BLOBS_COMMON);
 	pthread_mutex_init(&s->lock, NULL);
 	if (base && !s->ask)
-		r = gpc_snapshot_blobs(store, base, prefix, mark_base, s, err);
+		r = read_base(s, base, err);
 	if (r < 0)
 		gpc_sender_close(s);
 	return r;

@@ -25,7 +25,7 @@ struct gpc_sender {
 	_Atomic uint64_t sent_blobs, sent_bytes;
 };
 /* base: an older head whose blobs are there; NULL = none. Not used with the
- * common prefix. */
+ * common prefix, nor when its lists cannot be read. */
 int gpc_sender_open(struct gpc_sender *s, struct gpc_store *store,
 	const char *prefix, const struct gpc_json *base,
 	struct gpc_error *err) gpc_must_check;

@@ -215,6 +215,45 @@ static void test_checkpoints_skip_the_base_alone(void **state)
 	same_trees("in", "out");
 }
 
+static void test_a_lost_base_is_none(void **state)
+{
+	gpc_auto(gpc_save_result) struct gpc_save_result a = {0}, b = {0};
+	const char *prefix = "jobs/j/1/blobs/";
+	gpc_autostr *command = gpc_format("rm -r %s/store/jobs/j/1", top);
+
+	(void)state;
+	put("in/step", "1");
+	save_with((struct gpc_save_options){.prefix = prefix}, 0, &a);
+	assert_int_equal(system(command), 0);
+	save_with((struct gpc_save_options){.prefix = prefix, .base = a.head}, 0,
+		&b);
+	assert_int_equal(b.sent_blobs, 3);
+}
+
+static void count_calls(void *arg, uint64_t done, uint64_t total)
+{
+	uint64_t *last = arg;
+
+	assert_true(done >= *last && done <= total);
+	*last = done;
+}
+
+static void test_empty_and_progress(void **state)
+{
+	gpc_auto(gpc_save_result) struct gpc_save_result r = {0};
+	uint64_t last = 0;
+
+	(void)state;
+	save_with((struct gpc_save_options){0}, 0, &r);
+	assert_int_equal(r.sent_blobs, 1);
+	must_restore(r.head, "out", false);
+	same_trees("in", "out");
+	make_sources(100);
+	save_with((struct gpc_save_options){.progress = count_calls,
+		.progress_arg = &last}, 0, &r);
+	assert_int_equal(last, r.n_bytes);
+}
+
 /* --- what goes wrong while saving ----------------------------------------- */
 static void grow(void *arg)
 {
@@ -285,6 +324,24 @@ static void test_files_that_change(void **state)
 	}
 }
 
+static void test_no_room_for_temporary_files(void **state)
+{
+	gpc_auto(gpc_save_result) struct gpc_save_result r = {0};
+	const struct gpc_save_options o = {.prefix = "blobs/", .threads = 8};
+	gpc_auto(gpc_tree) struct gpc_tree t = {0};
+	struct gpc_error err = {0};
+
+	(void)state;
+	put_random("in/a", 64 << 20);
+	put_random("in/b", 64 << 20);
+	setenv("TMPDIR", "/nonexistent", 1);
+	scan("in", &t);
+	if (gpc_snapshot_save(store, &t, &o, true, &r, &err) == 0)
+		return;         /* memory was enough, by the order of threads */
+	assert_non_null(strstr(err.msg, "/nonexistent"));
+	assert_non_null(strstr(err.hint, "TMPDIR"));
+}
+
 static void test_store_errors_and_cancel(void **state)
 {
 	gpc_auto(gpc_save_result) struct gpc_save_result r = {0};
@@ -330,7 +387,10 @@ int main(void)
 		FRESH(test_a_damaged_cache_is_none),
 		FRESH(test_old_blobs_are_renewed),
 		FRESH(test_checkpoints_skip_the_base_alone),
+		FRESH(test_a_lost_base_is_none),
+		FRESH(test_empty_and_progress),
 		FRESH(test_files_that_change),
+		FRESH(test_no_room_for_temporary_files),
 		FRESH(test_store_errors_and_cancel),
 	};
 
