@@ -6,6 +6,7 @@
  */
 #include "core/release.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/time.h"
@@ -15,6 +16,8 @@
 #include "core/request.h"
 #include "core/view.h"
 #include "record/index.h"
+
+enum { MEND_MS = 4000, MEND_STEP_MS = 200 };
 
 struct release {
 	bool all, all_users, orphans, foreign, dry_run, now, yes;
@@ -173,6 +176,18 @@ static bool in_scope(const struct release *o, const struct gpc_held *h,
 	return h->orphan;
 }
 
+/* What a job needs stands in the store, and in no tag. */
+static int cannot_tell(struct work *w, struct gpc_error *err)
+{
+	gpc_autostr *nodes = gpc_phrase_count(w->held.n, "node");
+	int r = gpc_fail(err, GPC_ENOTFOUND, "%s of this store %s held, and "
+		"without the store it cannot be told which are needed", nodes,
+		w->held.n == 1 ? "is" : "are");
+
+	gpc_hint(err, "`gpucloud release --all` ends them by their tags");
+	return r;
+}
+
 static int collect(struct work *w, struct gpc_error *err)
 {
 	const struct release *o = w->o;
@@ -180,9 +195,11 @@ static int collect(struct work *w, struct gpc_error *err)
 
 	if (w->c->argc)
 		return add_named(w, err);
-	if (o->all || o->all_users)
+	if (w->s->store && (o->all || o->all_users))
 		add_live(w);
 	r = gpc_held_find(w->s, &w->held, err);
+	if (!r && !w->s->store && o->orphans && w->held.n)
+		return cannot_tell(w, err);
 	for (size_t i = 0; !r && i < w->held.n; i++) {
 		struct gpc_held *h = &w->held.v[i];
 		bool touch;
@@ -209,35 +226,94 @@ static void note_failure(struct work *w, struct row *row,
 	w->first = *err;
 }
 
-static void cancel_all(struct work *w)
+static int left_ms(int64_t until_ms)
+{
+	int64_t left = until_ms - gpc_boot_ms();
+
+	return left > 0 ? (int)(left < INT_MAX ? left : INT_MAX) : 0;
+}
+
+/* What may be written by the next try, or is not ours to write. */
+static bool is_broken(int r)
+{
+	return r != -GPC_ECONFLICT && r != -GPC_ECANCELED &&
+		r != -GPC_EUNSUPPORTED && r != -GPC_EUSAGE;
+}
+
+/* Ends the nodes of a job whose journal cannot be used. */
+static int release_by_tags(struct work *w, const char *job, int64_t until_ms,
+	struct gpc_error *err)
+{
+	struct gpc_held_list held = {0};
+	int r = gpc_held_find(w->s, &held, err);
+
+	gpc_vec_each(h, &held) {
+		if (!r && gpc_eq(h->job, job))
+			r = gpc_held_release(w->s, h, left_ms(until_ms), err);
+	}
+	gpc_held_clear(&held);
+	return r;
+}
+
+/* A supervisor that still knows the job records the loss of its nodes, and with
+ * that the journal may be whole again: then the job can be ended after all. */
+static int end_after_all(struct work *w, const char *job, int64_t until_ms,
+	struct gpc_error *err)
+{
+	int64_t end = gpc_boot_ms() + MEND_MS;
+	bool ended;
+	int r;
+
+	do {
+		r = gpc_request_cancel(w->s, job, w->o->now, &ended, err);
+		if (!r)
+			return gpc_release_wait(w->s, job, left_ms(until_ms),
+				err);
+		gpc_sleep_ms(MEND_STEP_MS);
+	} while (is_broken(r) && gpc_boot_ms() < end);
+	return r;
+}
+
+static void cancel_row(struct work *w, struct row *row, int64_t until_ms)
+{
+	struct gpc_error err = {0}, why = {0};
+	bool ended;
+	int r = gpc_request_cancel(w->s, row->job, w->o->now, &ended, &err);
+
+	if (r && is_broken(r) && release_by_tags(w, row->job, until_ms,
+		&why)) {
+		gpc_log(&w->c->log, GPC_WARN, "%s: %s", row->job, why.msg);
+	} else if (r && is_broken(r)) {
+		r = end_after_all(w, row->job, until_ms, &err);
+		if (r)
+			gpc_wrap(&err, r, "its nodes are released, but it is "
+				"not ended");
+	}
+	if (r)
+		note_failure(w, row, &err, r);
+}
+
+static void cancel_all(struct work *w, int64_t until_ms)
 {
 	gpc_vec_each(row, &w->rows) {
-		struct gpc_error err = {0};
-		bool ended;
-		int r;
-
-		if (!row->live)
-			continue;
-		r = gpc_request_cancel(w->s, row->job, w->o->now, &ended, &err);
-		if (r)
-			note_failure(w, row, &err, r);
+		if (row->live)
+			cancel_row(w, row, until_ms);
 	}
-	gpc_cmd_ensure_supervisor(w->c, w->s);
+	if (w->s->store)
+		gpc_cmd_ensure_supervisor(w->c, w->s);
 }
 
 static void finish_row(struct work *w, struct row *row, int64_t until_ms)
 {
 	struct gpc_error err = {0};
-	int64_t left = until_ms - gpc_boot_ms();
 	int r = 0;
 
 	if (row->result)
 		return;
-	left = left > 0 ? left : 0;
 	if (row->live)
-		r = gpc_release_wait(w->s, row->job, left, &err);
+		r = gpc_release_wait(w->s, row->job, left_ms(until_ms), &err);
 	else if (row->held)
-		r = gpc_held_release(w->s, row->held, left, &err);
+		r = gpc_held_release(w->s, row->held, left_ms(until_ms), &err);
 	if (r)
 		note_failure(w, row, &err, r);
 	else
@@ -250,7 +326,10 @@ static void release_all(struct work *w)
 	gpc_autoptr(gpc_progress) *p = gpc_progress_new(&w->c->talk,
 		"releasing", 0);
 
-	cancel_all(w);
+	if (!w->s->store && w->rows.n)
+		gpc_log(&w->c->log, GPC_WARN, "no job is ended: whoever "
+			"supervises one starts it again once the store is back");
+	cancel_all(w, until);
 	gpc_vec_each(row, &w->rows) {
 		gpc_progress_text(p, row->job ? row->job : row->node);
 		finish_row(w, row, until);
@@ -337,11 +416,11 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 
 	if (!r)
 		r = gpc_cmd_session(c, c->argc ? GPC_STORE_MUST_BE :
-			GPC_STORE_MAY_LACK, &s, err);
+			GPC_STORE_MAY_FAIL, &s, err);
 	if (r)
 		return r;
 	struct work w = {.c = c, .s = s, .o = c->ctx};
-	r = s->store ? work(&w, err) : show(&w, err);
+	r = s->store || s->known_id ? work(&w, err) : show(&w, err);
 	work_clear(&w);
 	return r;
 }

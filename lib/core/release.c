@@ -36,6 +36,8 @@ static char *orphan_reason(struct gpc_session *s, const char *provider,
 	const struct gpc_job_state *st = &j.state;
 	int r;
 
+	if (!s->store)
+		return NULL;
 	if (!job)
 		return gpc_strdup("it names no job");
 	gpc_journal_init(&j, s->store, job, "");

@@ -1,5 +1,7 @@
 /* Opening a session: who this is, where its folders are, which store. It is
- * cheap enough for every command: one store.json is read. */
+ * cheap enough for every command: one store.json is read. The store's id is
+ * kept on this machine as well: the tags of nodes bear it, and they must be
+ * found when the store is gone. */
 #include "core/session.h"
 
 #include <pwd.h>
@@ -8,11 +10,14 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "dep/crypto.h"
+
+#define ID_MAX ((size_t)64)
 
 static void place_owner(struct gpc_owner *o, const char *configured)
 {
@@ -45,6 +50,63 @@ static int place_init(struct gpc_place *p,
 	return r;
 }
 
+/* --- the store ------------------------------------------------------------- */
+static char *id_path(const struct gpc_session *s)
+{
+	const char *url = s->options.store_url;
+	char hex[GPC_SHA256_HEX];
+	gpc_autostr *dir = gpc_path_join(s->place.state_dir, "stores");
+
+	gpc_sha256_hex(url, strlen(url), hex);
+	hex[16] = '\0';
+	return gpc_path_join(dir, hex);
+}
+
+static char *recall_id(const struct gpc_session *s)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	gpc_autostr *path = id_path(s);
+	struct gpc_str id;
+
+	if (gpc_read_file(path, ID_MAX, &b, NULL) < 0)
+		return NULL;
+	id = gpc_str_trim((struct gpc_str){ b.data, b.len });
+	return id.len ? gpc_strndup(id.ptr, id.len) : NULL;
+}
+
+/* Where it cannot be kept, only `release --all` without the store is lost. */
+static void remember_id(const struct gpc_session *s)
+{
+	gpc_autostr *known = recall_id(s), *path = NULL, *dir = NULL;
+	gpc_autostr *line = NULL;
+	struct gpc_error err;
+	int r;
+
+	if (gpc_eq(known, s->store->id))
+		return;
+	path = id_path(s);
+	dir = gpc_path_dir(path);
+	line = gpc_format("%s\n", s->store->id);
+	r = gpc_mkdirs(dir, 0700, &err);
+	if (r == 0)
+		r = gpc_write_file(path, line, strlen(line), 0600, &err);
+	if (r < 0)
+		gpc_log(s->log, GPC_VERBOSE, "%s", err.msg);
+}
+
+static int without_store(struct gpc_session *s, int r, struct gpc_error *err)
+{
+	gpc_store_free(s->store);
+	s->store = NULL;
+	if (s->options.tags_suffice)
+		s->known_id = recall_id(s);
+	if (s->known_id)
+		gpc_log(s->log, GPC_WARN, "%s; going by tags alone",
+			err ? err->msg : "the store cannot be read");
+	return s->known_id || (r == -GPC_ENOTFOUND && s->options.no_store) ?
+		0 : r;
+}
+
 static int open_store(struct gpc_session *s, unsigned flags,
 	struct gpc_error *err)
 {
@@ -53,12 +115,10 @@ static int open_store(struct gpc_session *s, unsigned flags,
 
 	if (r == 0)
 		r = gpc_store_identify(s->store, flags, err);
-	if (r == -GPC_ENOTFOUND && s->options.no_store) {
-		gpc_store_free(s->store);
-		s->store = NULL;
-		return 0;
-	}
-	return r;
+	if (r < 0)
+		return without_store(s, r, err);
+	remember_id(s);
+	return 0;
 }
 
 int gpc_session_open(const struct gpc_session_options *options,
@@ -85,6 +145,7 @@ void gpc_session_free(struct gpc_session *s)
 	if (!s)
 		return;
 	gpc_store_free(s->store);
+	free(s->known_id);
 	free(s->place.owner.hash);
 	free(s->place.owner.user);
 	free(s->place.owner.host);
@@ -106,7 +167,8 @@ int gpc_session_provider(struct gpc_session *s, const char *name,
 {
 	*ctx = (struct gpc_provider_context) {
 		.log = s->log,
-		.store_id = s->store ? s->store->id : "",
+		.store_id = s->store ? s->store->id : s->known_id ?
+			s->known_id : "",
 		.state_dir = s->place.state_dir,
 		.self_path = s->place.self_path,
 		.price_per_hour = s->options.local_price,

@@ -28,6 +28,8 @@ struct gpc_session_options {          /* all borrowed */
 	const char *self_path;
 	bool create_store;            /* make the store when it is not there */
 	bool no_store;                /* a store that is not there leaves store NULL */
+	bool tags_suffice;            /* so does any other failure, when the store
+	                               * was opened here before: see known_id */
 	struct gpc_money local_price; /* local.price_per_hour */
 	bool local_user_home;
 };
@@ -37,8 +39,10 @@ struct gpc_session {
 	struct gpc_session_options options;
 	struct gpc_place place;
 	struct gpc_store *store;      /* opened and identified */
+	char *known_id;               /* id of a store that cannot be opened now */
 };
-/* GPC_ENOTFOUND when there is no store yet and create_store is false. */
+/* Remembers the store's id under state_dir, for when it is out of reach.
+ * GPC_ENOTFOUND when there is no store yet and create_store is false. */
 int gpc_session_open(const struct gpc_session_options *options,
 	struct gpc_session **ret_s, struct gpc_error *err) gpc_must_check;
 void gpc_session_free(struct gpc_session *s);

@@ -100,4 +100,33 @@ run gpc release --orphans
 is "$rc" 0 "release --orphans"
 wait_until 20 none_of_job "$job"
 ok $? "ends a node whose job is gone"
+
+# A journal that cannot be read keeps no node.
+job=$(count 300)
+wait_until 20 in_state "$job" RUNNING
+last=$(find "$STORE/jobs/$job/events" -name '0*.json' | sort | tail -n 1)
+chmod u+w "$last"
+echo spoiled >"$last"
+run gpc release "$job"
+[ -z "$(job_pids "$job")" ]
+ok $? "release ends the nodes of a job with a spoiled journal ($rc)"
+
+# Nor does a store that is gone: the tags are enough.
+job=$(count 300)
+wait_until 20 in_state "$job" RUNNING
+# shellcheck disable=SC2046  # a list of ids
+kill_pids KILL $(pids_with "$T/" | while read -r p; do
+	tr '\0' ' ' 2>/dev/null <"/proc/$p/cmdline" | grep -q ' supervise ' && echo "$p"
+done)
+mv "$STORE" "$STORE.away"
+run gpc release --orphans
+[ "$rc" -ne 0 ]
+ok $? "without the store it cannot be told what is an orphan ($rc)"
+run gpc release --all -y
+is "$rc" 0 "release --all without the store"
+[ -z "$(job_pids "$job")" ]
+ok $? "ends what its tags show"
+mv "$STORE.away" "$STORE"
+run gpc release --all -y
+is "$rc" 0 "and ends the job when the store is back"
 finish
