@@ -48,14 +48,11 @@ struct gpc_money gpc_cost_rate(const struct gpc_job_state *st)
 
 static int64_t node_ms(const struct gpc_job_state *st, int64_t now_ms)
 {
-	int64_t sum = 0;
+	int64_t sum = st->node_ms;
 
 	gpc_vec_each(n, &st->nodes) {
-		int64_t end = n->status == GPC_NODE_RELEASED ? n->released_ms :
-			now_ms;
-
-		if (n->status != GPC_NODE_INTENDED && end > n->created_ms)
-			sum += end - n->created_ms;
+		if (is_held(n) && now_ms > n->created_ms)
+			sum += now_ms - n->created_ms;
 	}
 	return sum;
 }

@@ -123,6 +123,7 @@ struct gpc_job_state {
 	int no_progress;            /* attempts in a row without any */
 	int64_t submitted_ms, started_ms, ended_ms;
 	int64_t ran_ms;             /* running time of the attempts before this one */
+	int64_t node_ms;            /* how long released nodes were held */
 	struct gpc_money spent;     /* of released nodes */
 	char *detail;               /* of the end, for people; NULL */
 	char *checkpoint;           /* newest complete one: what an attempt resumes from */

@@ -62,6 +62,7 @@ static const struct gpc_bind state_fields[] = {
 	GPC_BIND(gpc_job_state, started_ms, I64),
 	GPC_BIND(gpc_job_state, ended_ms, I64),
 	GPC_BIND(gpc_job_state, ran_ms, I64),
+	GPC_BIND(gpc_job_state, node_ms, I64),
 	GPC_BIND(gpc_job_state, spent, MONEY),
 	GPC_BIND(gpc_job_state, checkpoint, STR),
 	GPC_BIND(gpc_job_state, supervisor, STR),

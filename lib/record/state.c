@@ -397,6 +397,7 @@ static int on_released(struct step *s, struct gpc_error *err)
 		if (r < 0)
 			return r;
 	}
+	st->node_ms += since(n->created_ms, s->at_ms);
 	n->status = GPC_NODE_RELEASED;
 	n->released_ms = s->at_ms;
 	drop_old_nodes(st);
