@@ -229,6 +229,19 @@ int gpc_submit_finish(struct gpc_session *s, const char *id,
 	return put_first_event(s, id, spec.num_nodes, err);
 }
 
+/* Of a job that certainly was not made; else the sweep sees to it. */
+static int forget_secrets(struct gpc_session *s, const struct gpc_job *job,
+	int r)
+{
+	gpc_key key;
+
+	if (job->secrets.n > 0 && !is_unclear(r) && gpc_store_head(s->store,
+		gpc_key_job(key, job->id), NULL, NULL) == -GPC_ENOTFOUND &&
+		gpc_store_del(s->store, gpc_key_secrets(key, job->id), NULL) < 0)
+		gpc_log(s->log, GPC_WARN, "%s is left in the store", key);
+	return r;
+}
+
 static int write_records(struct gpc_session *s, const struct gpc_spec *spec,
 	const struct gpc_job *job, bool *ret_existed, struct gpc_error *err)
 {
@@ -240,12 +253,12 @@ static int write_records(struct gpc_session *s, const struct gpc_spec *spec,
 	if (r == 0)
 		r = gpc_index_put_live(s->store, job, err);
 	if (r < 0)
-		return r;
+		return forget_secrets(s, job, r);
 	r = put_json(s->store, gpc_key_job(key, job->id), gpc_job_write(job),
 		GPC_PUT_IF_ABSENT, &repeated, err);
 	*ret_existed = r == -GPC_ECONFLICT && !repeated;
 	if (r < 0 && r != -GPC_ECONFLICT)
-		return r;
+		return forget_secrets(s, job, r);
 	/* The commit is behind us, so this is not the submit's failure: whoever
 	 * needs the event next adds it. */
 	if (put_first_event(s, job->id, spec->num_nodes, &why) < 0)

@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "core/leftovers.h"
 #include "core/reconcile.h"
 #include "core/spawn.h"
 #include "core/supervise.h"
@@ -151,6 +152,8 @@ static void gang_sweep(struct gang *g)
 	g->swept_ms = now;
 	if (gpc_reconcile(g->session, &n, &err) < 0)
 		gpc_log(g->session->log, GPC_WARN, "reconcile: %s", err.msg);
+	if (gpc_leftovers_sweep(g->session, &err) < 0)
+		gpc_log(g->session->log, GPC_WARN, "sweep: %s", err.msg);
 }
 
 static int gang_run(struct gang *g, bool once, struct gpc_error *err)

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/str.h"
@@ -40,6 +41,20 @@ static bool is_folder(int root, const char *dir, const struct dirent *e)
 		S_ISDIR(st.st_mode);
 }
 
+/* A temporary file is its writer's, for as long as that may still run: then
+ * the writer was killed. One beside secrets may hold secrets. */
+static void sweep_temp(int fd, const char *dir, const char *name)
+{
+	time_t old = gpc_starts_with(dir, "secrets/") ? 10800 : 86400;
+	struct stat st;
+
+	if (!gpc_starts_with(name, ".tmp-") ||
+		fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	if (S_ISREG(st.st_mode) && time(NULL) - st.st_mtime > old)
+		unlinkat(fd, name, 0);
+}
+
 /* Names of one folder (dir is "" or ends in "/"); 0 or an errno. */
 static int read_names(int root, const char *dir, struct gpc_strv *names)
 {
@@ -58,8 +73,10 @@ static int read_names(int root, const char *dir, struct gpc_strv *names)
 		return sys;
 	}
 	while ((errno = 0, e = readdir(d)) != NULL) {
-		if (!gpc_store_key_ok(e->d_name))
+		if (!gpc_store_key_ok(e->d_name)) {
+			sweep_temp(fd, dir, e->d_name);
 			continue;
+		}
 		gpc_strv_addf(names, "%s%s", e->d_name,
 			is_folder(root, dir, e) ? "/" : "");
 	}

@@ -70,4 +70,27 @@ for how in garbage gone other; do
 	ok $? "node.json $how: no folder is left"
 done
 
+# --- what killed submits leave: secrets above all ---------------------------------------
+printf 'name: quick\nrun: echo "${#TOKEN}"\nsecrets: {TOKEN: null}\n' >quick.yaml
+TOKEN=geheim-$$ && export TOKEN
+run gpc submit -q quick.yaml
+is "$out" "${#TOKEN}" "a job has its secret"
+mkdir -p "$STORE/secrets" "$STORE/index/live"
+for name in secrets/dead-aaaaaa secrets/.tmp-aaaaaaaaaaaaaaaa secrets/young-aaaaaa \
+	"secrets/$(gpc status -o name | head -n 1)" \
+	index/live/1700000000-dead-aaaaaa.json; do
+	echo "$TOKEN" >"$STORE/$name"
+	case $name in *young*) ;; *) touch -d '2 days ago' "$STORE/$name" ;; esac
+done
+run gpc submit -q quick.yaml
+only_young() { [ "$(ls -A "$STORE/secrets")" = young-aaaaaa ]; }
+wait_until 10 only_young
+ok $? "old secrets without a running job are deleted" || note "$(ls -A "$STORE/secrets")"
+[ ! -e "$STORE/index/live/1700000000-dead-aaaaaa.json" ]
+ok $? "so are old entries without a job"
+rm -f "$STORE/secrets/young-aaaaaa"
+is "$(grep -rlF -e "$TOKEN" "$XDG_DATA_HOME" "$XDG_STATE_HOME" "$XDG_CACHE_HOME")" "" \
+	"afterwards no file holds the secret"
+unset TOKEN
+
 finish
