@@ -1,11 +1,13 @@
 #!/bin/sh
 # Packing a workspace against `tar | zstd -3 -T0` on the same tree, in turns, in
 # the same run; packing it again unchanged; and memory at the extremes. What is
-# timed on our side is the whole of `submit -d`: scan, pack, hash, store, record.
+# timed on our side is the whole of `submit -d`: scan, pack, hash, store, record;
+# beside it packing alone, when PACK_DRIVER names that program.
 # With --long also one file of 20 GiB.
 # shellcheck source=tests/bench/lib.sh
 . "$(dirname "$0")/lib.sh"
 ROUNDS=${ROUNDS:-5}
+PACK_DRIVER=${PACK_DRIVER:-}
 
 # 1 GiB as projects are made of: weights that do not compress, tables and logs
 # that do, and many small sources.
@@ -51,7 +53,7 @@ submit_tree() { # DIR
 settle() { gpc wait "$(cat "$T/measured.out")" >/dev/null 2>&1; }
 
 against_tar() {
-	: >"$T/ours" && : >"$T/theirs"
+	: >"$T/ours" && : >"$T/theirs" && : >"$T/bare"
 	cat "$T"/tree/*/* >/dev/null 2>&1 || true
 	for _ in $(seq "$ROUNDS"); do
 		measure sh -c "tar -C '$T/tree' -cf - . | zstd -3 -T0 -q -f -o '$T/peer.zst'"
@@ -61,15 +63,24 @@ against_tar() {
 		submit_tree "$T/tree"
 		echo "$ms" >>"$T/ours"
 		ours_bytes=$(du -sb "$XDG_DATA_HOME/gpucloud/store/blobs" | cut -f1)
+		submit_kb=$rss_kb
 		settle
+		[ -n "$PACK_DRIVER" ] || continue
+		rm -rf "$T/store"
+		measure "$PACK_DRIVER" pack "$T/tree" "file://$T/store" 2>/dev/null
+		echo "$ms" >>"$T/bare"
 	done
 	ours=$(median <"$T/ours")
 	theirs=$(median <"$T/theirs")
 	result "tree" "$(du -sm --apparent-size "$T/tree" | cut -f1) MiB, $(
 		find "$T/tree" -type f | wc -l) files, median of $ROUNDS"
 	result "tar | zstd -3 -T0" "$theirs ms, $((peer_bytes >> 20)) MiB"
-	result "gpucloud submit -d" "$ours ms, $((ours_bytes >> 20)) MiB, $((rss_kb >> 10)) MiB memory"
+	result "gpucloud submit -d" "$ours ms, $((ours_bytes >> 20)) MiB, $((submit_kb >> 10)) MiB memory"
 	result "time against tar | zstd (below 1 is faster)" "$(ratio "$ours" "$theirs")"
+	[ -s "$T/bare" ] || return 0
+	bare=$(median <"$T/bare")
+	result "packing alone" "$bare ms"
+	result "time against tar | zstd (below 1 is faster)" "$(ratio "$bare" "$theirs")"
 }
 
 again_unchanged() {

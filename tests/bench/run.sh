@@ -1,0 +1,19 @@
+#!/bin/sh
+# Builds gpucloud and measures it against named peers; prints one line a result.
+# Runs for some minutes and needs 4 GiB of disk (with --long: 45 GiB).
+#   sh tests/bench/run.sh [--long]
+set -eu
+cd "$(dirname "$0")/../.."
+build=${GPUCLOUD_TEST_BUILDS:-build-tests}/bench
+[ -e "$build/build.ninja" ] ||
+	meson setup "$build" --buildtype release >/dev/null
+ninja -C "$build" --quiet
+GPUCLOUD_BIN=$PWD/$build/cmd/gpucloud
+PACK_DRIVER=$PWD/$build/tests/bench/pack-driver
+export GPUCLOUD_BIN PACK_DRIVER
+printf '%s, %s cores, %s\n' "$("$GPUCLOUD_BIN" --version | head -n 1)" \
+	"$(nproc)" "$(uname -sr)"
+for bench in pack logs; do
+	printf '\n%s\n' "$bench"
+	sh "tests/bench/$bench.sh" "$@"
+done
