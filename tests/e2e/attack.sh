@@ -51,12 +51,13 @@ run: |
   [ "$GPUCLOUD_ATTEMPT" = 2 ] || sleep 600
 Y
 nodes=$XDG_STATE_HOME/gpucloud/nodes
-no_nodes() { ! ls "$nodes" | grep -q .; }
+no_nodes() { [ -z "$(find "$nodes" -mindepth 1 -maxdepth 1)" ]; }
 for how in garbage gone other; do
 	wait_until 20 no_nodes
 	job=$(gpc submit -q -d spoiled.yaml)
 	wait_until 20 in_state "$job" RUNNING
-	node=$(ls "$nodes" | head -n 1)
+	node=$(find "$nodes" -mindepth 1 -maxdepth 1 | head -n 1)
+	node=$(basename "$node")
 	case $how in
 	garbage) head -c 300 /dev/urandom >"$nodes/$node/node.json" ;;
 	gone) rm "$nodes/$node/node.json" ;;
