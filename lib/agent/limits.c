@@ -43,7 +43,7 @@ static void check_time(struct gpc_agent *a, int64_t now_ms)
 		gpc_autostr *detail = gpc_format("limits.setup of %s",
 			gpc_format_duration(l->setup_ms, text, sizeof(text)));
 
-		stop(a, GPC_REASON_SETUP_FAILED, detail);
+		stop(a, GPC_REASON_TIME_LIMIT, detail);
 	}
 	if (l->deadline_ms && gpc_wall_ms() >= l->deadline_ms)
 		stop(a, GPC_REASON_DEADLINE, "limits.deadline");

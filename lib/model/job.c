@@ -82,11 +82,14 @@ static const struct {
 	[GPC_REASON_CANCELLED] = {GPC_RETRY_NEVER, OTHER, GPC_JOB_CANCELLED,
 		"`gpucloud resume` goes on from its newest checkpoint"},
 	[GPC_REASON_TIME_LIMIT] = {GPC_RETRY_NEVER, LIMIT, GPC_JOB_FAILED,
-		"raise limits.time, then `gpucloud resume`"},
+		"submit it again with more time; "
+		"`gpucloud checkpoint pull` fetches what it saved"},
 	[GPC_REASON_DEADLINE] = {GPC_RETRY_NEVER, LIMIT, GPC_JOB_FAILED,
-		"move limits.deadline, then `gpucloud resume`"},
+		"submit it again with a later one; "
+		"`gpucloud checkpoint pull` fetches what it saved"},
 	[GPC_REASON_COST_LIMIT] = {GPC_RETRY_NEVER, LIMIT, GPC_JOB_FAILED,
-		"raise limits.cost, then `gpucloud resume`"},
+		"submit it again with a higher one; "
+		"`gpucloud checkpoint pull` fetches what it saved"},
 	[GPC_REASON_PRICE_ABOVE_CAP] = {GPC_RETRY_NEVER, OTHER, GPC_JOB_FAILED,
 		"raise max_hourly_cost, or allow more regions"},
 	[GPC_REASON_LIFETIME] = {GPC_RETRY_RECOVER, LIMIT, GPC_JOB_FAILED,

@@ -161,7 +161,9 @@ static int lookup(const char *option, const char *key,
 	}
 	gpc_fail(err, GPC_EUSAGE, "%s: %s is not set in your environment",
 		option, key);
-	gpc_hint(err, "set it, or give %s %s=VALUE", option, key);
+	/* a value on the command line is for everyone to see */
+	gpc_hint(err, "set it, or give %s %s=%s", option, key,
+		gpc_eq(option, "--secret") ? "@FILE" : "VALUE");
 	return -GPC_EUSAGE;
 }
 

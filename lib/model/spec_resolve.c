@@ -205,7 +205,8 @@ static int substitute(struct resolver *r, char **text)
 	r->made += b.len;
 	e = gpc_buf_finish(&b, &done, r->err);
 	if (e)
-		return gpc_wrap(r->err, e, "envs put into the spec");
+		return fail(r, "envs", "envs: the spec is larger than %zu MiB "
+			"with their values put in", GPC_SPEC_MAX_COPIED >> 20);
 	free(*text);
 	*text = done ? done : gpc_strdup("");
 	return 0;

@@ -124,7 +124,7 @@ TEST(ends_have_their_reasons)
 		{ "run: sleep 1000\nlimits: {time: 1s}\n",
 			GPC_REASON_TIME_LIMIT, 0, 15, "limits.time of 1s" },
 		{ "setup: sleep 1000\nrun: x\nlimits: {setup: 1s}\n",
-			GPC_REASON_SETUP_FAILED, 0, 15, "limits.setup of 1s" },
+			GPC_REASON_TIME_LIMIT, 0, 15, "limits.setup of 1s" },
 		{ "file_mounts: {data: /nowhere/at/all}\nrun: x\n",
 			GPC_REASON_SPEC_INVALID, 0, 0, "/nowhere/at/all" },
 		{ "file_mounts: {/etc/x: /etc/hostname}\nrun: x\n",

@@ -619,8 +619,8 @@ TEST(bounds_substitution)
 		gpc_buf_addf(&b, "  m%d: $A\n", i);
 	assert_ok(gpc_spec_parse(b.data, b.len, "job.yaml", &file, &err));
 	assert_fails(gpc_spec_resolve(&file.tasks.v[0], &host, NULL, &err),
-		GPC_EPROTO);
-	assert_has(err.msg, "envs put into the spec");
+		GPC_ECONFIG);
+	assert_has(err.msg, "job.yaml:2:1: envs: the spec is larger");
 }
 
 int main(void)
