@@ -468,11 +468,27 @@ int gpc_follow_end(struct gpc_follow *f)
 	return status;
 }
 
+/* Whoever goes away makes sure that somebody stays; that one may not have taken
+ * the job up yet. */
+static char *who_stays(struct gpc_follow *f)
+{
+	struct gpc_error err = {0};
+	int r = gpc_cmd_inside_job() ? 0 : gpc_supervisor_ensure(f->s, &err);
+	gpc_autostr *who = gpc_supervisor_describe(f->s, f->job);
+
+	if (r)
+		return gpc_format("nobody: %s", err.msg);
+	if (gpc_starts_with(who, "nobody") && !gpc_cmd_inside_job())
+		return gpc_strdup("a background process on this machine, "
+			"which starts now");
+	return gpc_steal(&who);
+}
+
 void gpc_follow_detach(struct gpc_follow *f)
 {
 	gpc_autostr *rate = gpc_phrase_rate(f->view.rate);
 	gpc_autostr *spent = gpc_phrase_money(f->view.spent);
-	gpc_autostr *who = gpc_supervisor_describe(f->s, f->job);
+	gpc_autostr *who = who_stays(f);
 	gpc_autostr *text = gpc_format(
 		"gpucloud: detached; %s runs on\n"
 		"  costs       %s (so far %s)\n"

@@ -300,6 +300,9 @@ int gpc_submit(struct gpc_session *s, const struct gpc_spec *spec,
 		return r;
 	if (tree->root)
 		r = pack_workspace(s, tree, options, &job, &res, err);
+	/* the last moment at which an interrupt leaves nothing behind */
+	if (r == 0 && gpc_canceled(s->cancel))
+		r = gpc_fail(err, GPC_ECANCELED, "interrupted");
 	if (r == 0)
 		r = write_records(s, spec, &job, &res.existed, err);
 	if (r < 0)
