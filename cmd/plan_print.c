@@ -71,16 +71,33 @@ static const char *end_cause(enum gpc_end_by by)
 	return "";
 }
 
-static void say_end(struct gpc_cmd *c, const struct gpc_plan *p)
+/* The wall clock's time at which it is over, 0 for never, and what ends it: a
+ * machine's lifetime, or the job's deadline. */
+static int64_t latest_end(const struct gpc_plan_text *t, const char **ret_cause)
 {
-	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	int64_t life = t->plan->life_ms, deadline = t->spec->limits.deadline_ms;
+	int64_t end = life > 0 ? gpc_wall_ms() + life : 0;
 
-	if (p->life_ms > 0) {
-		gpc_autostr *when = gpc_phrase_time(gpc_wall_ms() + p->life_ms);
-		gpc_autostr *span = gpc_phrase_duration(p->life_ms);
+	*ret_cause = end_cause(t->plan->end_by);
+	if (!deadline || (end && end <= deadline))
+		return end;
+	*ret_cause = "limits.deadline";
+	return deadline;
+}
+
+static void say_end(struct gpc_cmd *c, const struct gpc_plan_text *t)
+{
+	const struct gpc_plan *p = t->plan;
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	const char *cause;
+	int64_t end = latest_end(t, &cause);
+
+	if (end) {
+		gpc_autostr *when = gpc_phrase_time(end);
+		gpc_autostr *span = gpc_phrase_duration(end - gpc_wall_ms());
 
 		gpc_buf_addf(&b, "at the latest %s, after %s (%s)", when, span,
-			end_cause(p->end_by));
+			cause);
 	} else {
 		gpc_buf_adds(&b, "with the program; no limit is set "
 			"(limits.time)");
@@ -228,6 +245,23 @@ static void say_workspace(struct gpc_cmd *c, const struct gpc_plan_text *t)
 		say_files(c, tree);
 }
 
+/* Local sources, in order; nothing of them is sent now. */
+static void say_mounts(struct gpc_cmd *c, const struct gpc_spec *spec)
+{
+	const char *label = "mounts";
+
+	gpc_vec_each(m, &spec->file_mounts) {
+		gpc_autostr *list = m->sources.n > 1 ?
+			gpc_strv_join(&m->sources, ", ") : NULL;
+		gpc_autostr *text = gpc_format("%s from %s, copied when a node "
+			"starts", m->target, list ? list : m->source ?
+			m->source : "nothing");
+
+		item(c, label, text);
+		label = "";
+	}
+}
+
 /* --- what if it is lost ---------------------------------------------------- */
 static void say_recovery(struct gpc_cmd *c, const struct gpc_spec *spec)
 {
@@ -260,8 +294,9 @@ void gpc_plan_say(struct gpc_cmd *c, const struct gpc_plan_text *t)
 		gpc_say(&c->talk, "  (named \"%s\" in the spec)",
 			t->spec->original_name);
 	say_offer(c, t->plan);
-	say_end(c, t->plan);
+	say_end(c, t);
 	say_workspace(c, t);
+	say_mounts(c, t->spec);
 	say_recovery(c, t->spec);
 	item(c, "supervisor", "a background process on this machine, until "
 		"the job ends");
@@ -294,14 +329,16 @@ struct gpc_json *gpc_plan_json(const struct gpc_plan_text *t)
 		"cost"};
 	const struct gpc_plan *p = t->plan;
 	struct gpc_json *j = gpc_json_object();
+	const char *cause;
+	int64_t end = latest_end(t, &cause);
 
 	gpc_json_set(j, "offer", gpc_offer_write(&p->offers.v[0]));
 	gpc_json_set_int(j, "nodes", p->num_nodes);
 	gpc_json_set(j, "hourly", gpc_phrase_money_json(p->hourly));
 	gpc_json_set_bool(j, "free", p->free);
-	gpc_json_set(j, "ends_at", gpc_phrase_time_json(p->life_ms ?
-		gpc_wall_ms() + p->life_ms : 0));
-	gpc_json_set_str(j, "ended_by", causes[p->end_by]);
+	gpc_json_set(j, "ends_at", gpc_phrase_time_json(end));
+	gpc_json_set_str(j, "ended_by", gpc_eq(cause, "limits.deadline") ?
+		"deadline" : causes[p->end_by]);
 	gpc_json_set(j, "at_most", gpc_phrase_money_json(p->at_most));
 	gpc_json_set(j, "checkpoint_path",
 		gpc_json_string(t->spec->checkpoint.path));

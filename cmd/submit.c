@@ -6,7 +6,9 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/time.h"
 #include "cmd/command.h"
 #include "cmd/follow.h"
 #include "cmd/phrase.h"
@@ -92,6 +94,60 @@ static int scan_failed(const struct submit *o, int r, struct gpc_error *err)
 	return r;
 }
 
+/* Something of this machine that the spec names must be there; what is wrong
+ * with it otherwise is found when it is read. */
+static int must_be(const struct gpc_spec *spec, const char *field,
+	const char *path, struct gpc_error *err)
+{
+	gpc_autostr *where = NULL;
+	int r;
+
+	if (access(path, F_OK) == 0)
+		return 0;
+	r = gpc_fail_sys(err, errno, "cannot read %s", path);
+	where = gpc_spec_where(spec, field);
+	r = gpc_wrap(err, r, "%s: %s", where, field);
+	gpc_hint(err, "paths start in the current folder; make it, or name "
+		"another");
+	/* it is the spec that names what is not there */
+	err->code = GPC_ECONFIG;
+	return r ? -GPC_ECONFIG : 0;
+}
+
+static int check_deadline(const struct gpc_spec *spec, struct gpc_error *err)
+{
+	int64_t deadline = spec->limits.deadline_ms;
+	gpc_autostr *when = NULL, *where = NULL;
+	int r;
+
+	if (!deadline || deadline > gpc_wall_ms())
+		return 0;
+	when = gpc_phrase_time(deadline);
+	where = gpc_spec_where(spec, "limits.deadline");
+	r = gpc_fail(err, GPC_ECONFIG, "%s: limits.deadline is over: it was %s",
+		where, when);
+	gpc_hint(err, "give a later one, such as --deadline 2030-01-31");
+	return r;
+}
+
+/* Better now than on a node. */
+static int check_now(const struct gpc_spec *spec, struct gpc_error *err)
+{
+	int r = check_deadline(spec, err);
+
+	if (!r && spec->workdir)
+		r = must_be(spec, "workdir", spec->workdir, err);
+	gpc_vec_each(m, &spec->file_mounts) {
+		if (!r && m->source && !m->sources.n)
+			r = must_be(spec, "file_mounts",
+				gpc_spec_source_path(m->source), err);
+		for (size_t i = 0; !r && i < m->sources.n; i++)
+			r = must_be(spec, "file_mounts",
+				gpc_spec_source_path(m->sources.v[i]), err);
+	}
+	return r;
+}
+
 static int plan_one(struct gpc_cmd *c, struct gpc_session *s,
 	const struct gpc_spec *spec, bool list_files, struct gpc_tree *tree,
 	struct gpc_plan *plan, struct gpc_error *err)
@@ -130,6 +186,8 @@ static int dry_run(struct gpc_cmd *c, struct gpc_session *s,
 		gpc_auto(gpc_plan) struct gpc_plan plan = {0};
 
 		r = gpc_spec_check_supported(spec, &warnings, err);
+		if (!r)
+			r = check_now(spec, err);
 		if (!r)
 			r = plan_one(c, s, spec, c->global.verbose > 0, &tree,
 				&plan, err);
@@ -293,6 +351,8 @@ static int submit_one(struct gpc_cmd *c, const struct gpc_spec *spec,
 	int r = gpc_spec_check_supported(spec, &warnings, err);
 
 	warn_all(c, &warnings);
+	if (!r)
+		r = check_now(spec, err);
 	if (!r)
 		r = gpc_cmd_session(c, GPC_STORE_MAKE, &s, err);
 	if (!r)

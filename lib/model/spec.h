@@ -260,6 +260,9 @@ void gpc_spec_init_command(struct gpc_spec *spec, const char *const *argv,
 	size_t n);
 
 /* --- change -------------------------------------------------------------- */
+/* "job.yaml:7:3", or "job.yaml" when the place is not known; owned. */
+char *gpc_spec_where(const struct gpc_spec *spec, const char *field);
+
 /* Command-line words ("gpus", "max-cost") to fields; NULL-terminated name. */
 struct gpc_spec_option {
 	const char *word;           /* without -- */

@@ -146,8 +146,6 @@ extern const struct gpc_spec_kind gpc_kind_delay;          /* spec_group.c */
 /* Where the fields of a section of this spec are kept; NULL for sections that
  * have no storage or more than one place. */
 void *gpc_spec_section_base(struct gpc_spec *spec, const char *section);
-/* "job.yaml:7:3", or "job.yaml" when the place is not known; owned. */
-char *gpc_spec_where(const struct gpc_spec *spec, const char *field);
 /* Checks names of several tasks against their header. */
 int gpc_spec_check_group(struct gpc_spec_reader *r,
 	const struct gpc_spec_file *file);

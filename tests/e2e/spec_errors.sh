@@ -77,6 +77,16 @@ rm text
 run gpc submit --dry-run missing.yaml
 is "$rc" 3 "a missing spec file: exit 3" || note "$err"
 like "$err" 'missing\.yaml' "a missing spec file is named"
+printf 'run: x\nlimits: {deadline: 2020-01-31}\n' >late.yaml
+run gpc submit late.yaml
+is "$rc" 3 "a deadline that is over: exit 3"
+like "$err" 'late\.yaml:2:[0-9]+: limits\.deadline is over' "and says where"
+printf 'run: x\nfile_mounts:\n  data: nowhere\n' >mount.yaml
+run gpc submit mount.yaml
+is "$rc" 3 "a file mount that is not there: exit 3"
+like "$err" 'mount\.yaml:2:[0-9]+: .*nowhere' "and is named"
+[ ! -e "$STORE" ]
+ok $? "none of this made a store"
 run gpc submit
 is "$rc" 2 "no spec at all is a usage error"
 run gpc submit --no-such-option x.yaml
