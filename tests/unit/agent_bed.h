@@ -131,12 +131,14 @@ static inline void bed_attempt(struct bed *b, const char *resume_from,
 		.gpus = b->gpus };
 	struct gpc_instances made = {0};
 	struct gpc_json *data = gpc_json_object(), *nodes;
+	char name[13];
 
 	gpc_json_set_int(data, "attempt", b->attempt);
 	if (resume_from)
 		gpc_json_set_str(data, "resume_from", resume_from);
 	bed_append(b, GPC_EVENT_ATTEMPT, data);
-	l.token = gpc_format("6a0dc0c2-6d6c-4f6e-9d32-%012d", b->attempt);
+	/* Of this run alone: marked processes are killed by their node's id. */
+	l.token = gpc_format("bed-%s-%d", gpc_rand_base32(name, 12), b->attempt);
 	l.job = gpc_strdup(JOB);
 	l.provider = gpc_strdup("local");
 	l.store_url = gpc_strdup(b->url);
@@ -305,7 +307,18 @@ static inline void bed_wait_log(struct bed *b, int rank, const char *text)
 	}
 }
 
-/* How many processes bear this node's mark. */
+static inline bool is_self(pid_t pid)
+{
+	gpc_autostr *link = gpc_format("/proc/%d/exe", (int)pid);
+	char exe[4096];
+	ssize_t n = readlink(link, exe, sizeof(exe) - 1);
+
+	return n > 0 && strlen(self) == (size_t)n && !memcmp(exe, self,
+		(size_t)n);
+}
+
+/* How many processes of the job bear this node's mark; its launcher and agent
+ * bear it too, and are not counted. */
 static inline size_t bed_marked(const char *id)
 {
 	gpc_autostr *mark = gpc_format(GPC_NODE_ENV "=%s", id);
@@ -319,7 +332,7 @@ static inline size_t bed_marked(const char *id)
 			(int)p.v[i].pid);
 		size_t at = 0;
 
-		if (!p.v[i].zombie
+		if (!p.v[i].zombie && !is_self(p.v[i].pid)
 			&& gpc_read_file(path, 1 << 22, &text, NULL) == 0)
 			for (; at < text.len; at += strlen(text.data + at) + 1)
 				n += gpc_eq(text.data + at, mark);

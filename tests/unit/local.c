@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "base/rand.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "provider/gpu_match.h"
@@ -27,7 +28,8 @@ static struct gpc_error err;
 static char *self;
 
 #define STORE "s0000000000000000000000000000000"
-#define TOKEN "6a0dc0c2-6d6c-4f6e-9d32-0d2f3e5a7b11"
+/* Of this run alone: what bears a node's id is killed, wherever it came from. */
+static char token[32], second[40];
 
 /* --- this program as a launcher ------------------------------------------- */
 
@@ -108,7 +110,7 @@ static struct gpc_launch launch(int count)
 {
 	struct gpc_launch l = { .v = 1, .attempt = 1, .count = count };
 
-	l.token = gpc_strdup(TOKEN);
+	l.token = gpc_strdup(token);
 	l.job = gpc_strdup("train-abc234");
 	l.store_url = gpc_strdup("file:///nowhere");
 	gpc_pairs_set(&l.tags, "gpucloud-store", STORE);
@@ -216,8 +218,8 @@ TEST(the_same_token_is_the_same_nodes)
 	setup_bed(&b);
 	assert_ok(b.p->ops->create(b.p, &l, &x, &err));
 	assert_int_equal(x.n, 2);
-	assert_string_equal(x.v[0].id, TOKEN);
-	assert_string_equal(x.v[1].id, TOKEN "-1");
+	assert_string_equal(x.v[0].id, token);
+	assert_string_equal(x.v[1].id, second);
 	assert_ok(b.p->ops->create(b.p, &l, &y, &err));
 	assert_int_equal(y.n, 2);
 	for (size_t i = 0; i < 2; i++) {
@@ -242,26 +244,26 @@ TEST(a_cut_off_create_is_finished_by_the_next)
 	char boot[64];
 
 	setup_bed(&b);
-	dir = gpc_format("%s/nodes/%s", b.dir, TOKEN);
+	dir = gpc_format("%s/nodes/%s", b.dir, token);
 	assert_ok(gpc_mkdirs(dir, 0700, &err));
 	assert_ok(b.p->ops->list(b.p, &x, &err));
 	assert_int_equal(x.n, 0);
 	assert_ok(b.p->ops->create(b.p, &l, &x, &err));
 	assert_int_equal(x.v[0].state, GPC_INSTANCE_RUNNING);
 	gpc_instances_clear(&x);
-	assert_ok(b.p->ops->destroy(b.p, &(const char *){TOKEN}, 1, &err));
+	assert_ok(b.p->ops->destroy(b.p, &(const char *){token}, 1, &err));
 
-	n = (struct gpc_node_file){ .v = 1, .id = (char *)TOKEN,
-		.token = (char *)TOKEN, .job = (char *)"train-abc234",
+	n = (struct gpc_node_file){ .v = 1, .id = token,
+		.token = token, .job = (char *)"train-abc234",
 		.store_url = (char *)"file:///nowhere", .tags = l.tags,
 		.boot = (char *)gpc_boot_id(boot),
 		.created_ms = gpc_wall_ms(), .created_boot_ms = gpc_boot_ms() };
 	assert_ok(gpc_mkdirs(dir, 0700, &err));
 	assert_ok(gpc_node_file_write(dir, &n, &err));
-	assert_int_equal(state_of(&b, TOKEN), GPC_INSTANCE_STARTING);
+	assert_int_equal(state_of(&b, token), GPC_INSTANCE_STARTING);
 	assert_ok(b.p->ops->create(b.p, &l, &x, &err));
 	assert_int_equal(x.v[0].state, GPC_INSTANCE_RUNNING);
-	assert_int_equal(starts_of(&b, TOKEN), 1);
+	assert_int_equal(starts_of(&b, token), 1);
 	gpc_instances_clear(&x);
 	gpc_launch_clear(&l);
 	drop_bed(&b);
@@ -280,7 +282,7 @@ TEST(eight_creators_start_one_launcher)
 			struct gpc_instances x = {0};
 			int r = b.p->ops->create(b.p, &l, &x, &err);
 
-			_exit(r == 0 && x.n == 1 && gpc_eq(x.v[0].id, TOKEN)
+			_exit(r == 0 && x.n == 1 && gpc_eq(x.v[0].id, token)
 				? 0 : 1);
 		}
 	}
@@ -290,7 +292,7 @@ TEST(eight_creators_start_one_launcher)
 		assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
 		assert_int_equal(status, 0);
 	}
-	assert_int_equal(starts_of(&b, TOKEN), 1);
+	assert_int_equal(starts_of(&b, token), 1);
 	gpc_launch_clear(&l);
 	drop_bed(&b);
 }
@@ -306,25 +308,25 @@ TEST(destroy_finds_what_escaped)
 	gpc_autostr *dir = NULL;
 
 	setup_bed(&b);
-	dir = gpc_format("%s/nodes/%s", b.dir, TOKEN);
+	dir = gpc_format("%s/nodes/%s", b.dir, token);
 	assert_ok(b.p->ops->create(b.p, &l, &x, &err));
 	assert_ok(gpc_node_file_read(dir, &n, &err));
 	assert_true(gpc_node_file_alive(&n));
 	assert_int_equal(kill(n.pid, SIGKILL), 0);
 	while (gpc_node_file_alive(&n))
 		gpc_sleep_ms(5);
-	assert_int_equal(state_of(&b, TOKEN), GPC_INSTANCE_GONE);
-	assert_int_equal(marked(TOKEN), 1);
+	assert_int_equal(state_of(&b, token), GPC_INSTANCE_GONE);
+	assert_int_equal(marked(token), 1);
 	/* It is never started again, by no token. */
 	gpc_instances_clear(&x);
 	assert_ok(b.p->ops->create(b.p, &l, &x, &err));
 	assert_int_equal(x.v[0].state, GPC_INSTANCE_GONE);
-	assert_int_equal(starts_of(&b, TOKEN), 1);
+	assert_int_equal(starts_of(&b, token), 1);
 
-	assert_ok(b.p->ops->destroy(b.p, &(const char *){TOKEN}, 1, &err));
-	assert_int_equal(marked(TOKEN), 0);
+	assert_ok(b.p->ops->destroy(b.p, &(const char *){token}, 1, &err));
+	assert_int_equal(marked(token), 0);
 	assert_int_equal(access(dir, F_OK), -1);
-	assert_ok(b.p->ops->destroy(b.p, &(const char *){TOKEN}, 1, &err));
+	assert_ok(b.p->ops->destroy(b.p, &(const char *){token}, 1, &err));
 	gpc_instances_clear(&x);
 	gpc_launch_clear(&l);
 	drop_bed(&b);
@@ -342,10 +344,10 @@ TEST(another_store_is_left_alone)
 	b.ctx.store_id = "another";
 	assert_ok(b.p->ops->list(b.p, &x, &err));
 	assert_int_equal(x.n, 0);
-	assert_fails(b.p->ops->destroy(b.p, &(const char *){TOKEN}, 1, &err),
+	assert_fails(b.p->ops->destroy(b.p, &(const char *){token}, 1, &err),
 		GPC_ECONFLICT);
 	b.ctx.store_id = STORE;
-	assert_int_equal(state_of(&b, TOKEN), GPC_INSTANCE_RUNNING);
+	assert_int_equal(state_of(&b, token), GPC_INSTANCE_RUNNING);
 	gpc_launch_clear(&l);
 	drop_bed(&b);
 }
@@ -437,6 +439,8 @@ int main(int argc, char **argv)
 	if (argc == 6 && strcmp(argv[1], "agent") == 0)
 		return act_as_launcher(argv[3], 3);
 	self = gpc_proc_self();
+	gpc_rand_base32(token, 20);
+	snprintf(second, sizeof(second), "%s-1", token);
 	r = cmocka_run_group_tests(tests, NULL, NULL);
 	free(self);
 	return r;

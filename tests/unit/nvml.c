@@ -72,7 +72,9 @@ TEST(a_gpu_has_one_node)
 	struct gpc_instances x = {0};
 	char *ids[2];
 	gpc_autostr *busy = NULL;
+	char run[9];
 
+	gpc_rand_base32(run, 8);
 	bed_open(&b);
 	l.job = gpc_strdup(JOB);
 	l.store_url = gpc_strdup(b.url);
@@ -83,7 +85,7 @@ TEST(a_gpu_has_one_node)
 	bed_append(&b, GPC_EVENT_ATTEMPT, json_of("{'attempt': 1}"));
 	for (int i = 0; i < 3; i++) {
 		struct gpc_json *data = gpc_json_object();
-		gpc_autostr *token = gpc_format("token-%d", i);
+		gpc_autostr *token = gpc_format("%s-%d", run, i);
 
 		gpc_json_set_int(data, "attempt", 1);
 		gpc_json_set_str(data, "token", token);
@@ -95,19 +97,19 @@ TEST(a_gpu_has_one_node)
 		struct gpc_node_file n = {0};
 
 		free(l.token);
-		l.token = gpc_format("token-%d", i);
+		l.token = gpc_format("%s-%d", run, i);
 		assert_ok(b.p->ops->create(b.p, &l, &x, &err));
-		dir = gpc_format("%s/nodes/token-%d", b.dir, i);
+		dir = gpc_format("%s/nodes/%s-%d", b.dir, run, i);
 		assert_ok(gpc_node_file_read(dir, &n, &err));
 		assert_int_equal(gpc_json_int_or(gpc_json_first(n.gpus), -1), i);
 		gpc_node_file_clear(&n);
 		gpc_instances_clear(&x);
-		ids[i] = gpc_format("token-%d", i);
+		ids[i] = gpc_format("%s-%d", run, i);
 	}
 	free(l.token);
-	l.token = gpc_strdup("token-2");
+	l.token = gpc_format("%s-2", run);
 	assert_fails(b.p->ops->create(b.p, &l, &x, &err), GPC_ECAPACITY);
-	busy = gpc_format("%s/nodes/token-2", b.dir);
+	busy = gpc_format("%s/nodes/%s-2", b.dir, run);
 	assert_int_equal(access(busy, F_OK), -1);    /* all or none */
 	assert_ok(b.p->ops->destroy(b.p, (const char *const *)ids, 1, &err));
 	assert_ok(b.p->ops->create(b.p, &l, &x, &err));
