@@ -133,7 +133,7 @@ Y
 		is "$rc" 0 "and can be resumed at that time"
 		run gpc cost @
 		is "$rc" 0 "its cost can be told"
-		unlike "$out" "-[0-9]+[smh]" "and no time is negative"
+		unlike "$out" " -[0-9]+[smh]" "and no time is negative"
 	done
 	job=$(gpc submit -q -d clock.yaml)
 	echo -3h >"$T/clock"
