@@ -55,8 +55,20 @@ for _ in $(seq "$at_a_time"); do echo >&9; done
 
 say() { printf '==> %s\n' "$*"; }
 
+give_up() {
+	echo "run.sh: $*" >&2
+	rm -rf "$logs"
+	exit 1
+}
+
 as_root() {
-	if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
+	if [ "$(id -u)" -eq 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null 2>&1; then
+		sudo "$@"
+	else
+		give_up "installing packages needs root or sudo; missing:$missing"
+	fi
 }
 
 missing_packages() {
@@ -71,16 +83,21 @@ apt_get() {
 		-o DPkg::Lock::Timeout=300 "$@"
 }
 
+# Elsewhere than on Debian the things themselves are looked for.
+missing_things() {
+	for c in cc clang meson ninja pkg-config scdoc shellcheck bash zstd jq \
+		strace python3; do
+		command -v "$c" >/dev/null 2>&1 || printf ' %s' "$c"
+	done
+	for l in libcjson yaml-0.1 libarchive libcrypto cmocka; do
+		pkg-config --exists "$l" 2>/dev/null || printf ' %s' "$l"
+	done
+}
+
 install_packages() {
 	if ! command -v apt-get >/dev/null 2>&1; then
-		for c in cc clang meson ninja pkg-config scdoc shellcheck zstd jq; do
-			command -v "$c" >/dev/null 2>&1 || printf '%s ' "$c"
-		done >"$logs/missing"
-		[ ! -s "$logs/missing" ] || {
-			echo "run.sh: no apt-get here; please install:" \
-				"$(cat "$logs/missing")" >&2
-			exit 1
-		}
+		missing=$(missing_things)
+		[ -z "$missing" ] || give_up "no apt-get here; please install:$missing"
 		return
 	fi
 	missing=$(missing_packages)
@@ -93,10 +110,7 @@ install_packages() {
 		apt_get install -y --no-install-recommends "$p" && continue
 		case " $OPTIONAL " in
 		*" $p "*) echo "run.sh: goes on without $p" ;;
-		*)
-			echo "run.sh: cannot install $p" >&2
-			exit 1
-			;;
+		*) give_up "cannot install $p" ;;
 		esac
 	done
 }
