@@ -11,6 +11,7 @@ GPUCLOUD_BIN=$(realpath "${GPUCLOUD_BIN:-$ROOT/build/cmd/gpucloud}")
 SLOW=${GPUCLOUD_TEST_SANITIZED:+4}
 SLOW=${SLOW:-1} # factor for every time limit
 TESTS=0
+RUN_SECONDS=60
 TAB=$(printf '\t')
 export TAB
 
@@ -93,12 +94,13 @@ skip_all() {
 }
 
 # run COMMAND…: leaves stdout, stderr and status in $out, $err, $rc.
+# RUN_SECONDS is its time limit.
 run() {
 	if [ "$1" = gpc ]; then
 		shift
 		set -- "$GPUCLOUD_BIN" "$@"
 	fi
-	run_limit="timeout -k 5 $((60 * SLOW))"
+	run_limit="timeout -k 5 $((RUN_SECONDS * SLOW))"
 	# timeout cannot run a function of ours
 	case $(command -v "$1") in */*) ;; *) run_limit= ;; esac
 	$run_limit "$@" >"$T/out" 2>"$T/err" </dev/null

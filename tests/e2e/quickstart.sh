@@ -5,8 +5,16 @@
 GPUCLOUD_BUILD=$(dirname "$(dirname "$GPUCLOUD_BIN")")
 export GPUCLOUD_BUILD
 cd / || exit 1
-run timeout 170 sh "$ROOT/examples/quickstart.sh"
+RUN_SECONDS=400
+run sh "$ROOT/examples/quickstart.sh"
 is "$rc" 0 "examples/quickstart.sh"
+like "$out" "^done: held_out=[0-9.]+ against [0-9.]+ for the table" "it learned"
+first=$(printf '%s\n' "$out" | sed -n 's/^step=20 loss=//p' | head -n 1)
+last=$(printf '%s\n' "$out" | sed -n 's/^step=800 loss=//p' | head -n 1)
+awk "BEGIN { exit !(${last:-9} < ${first:-0}) }"
+ok $? "the loss went down ($first to $last)"
+like "$(gpc status quickstart -o json)" '"loss"' "its loss is in the status"
+like "$out" "^resumed at step [1-9]" "the killed job goes on"
 like "$err" "same, byte for byte" "the killed job lost nothing"
 [ "$rc" -eq 0 ] || note "$(tail -n 30 "$T/err")"
 finish
