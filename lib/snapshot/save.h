@@ -52,7 +52,7 @@ struct gpc_save_worker {
 	struct gpc_sha256 *hash;
 	char *piece;            /* GPC_PIECE_BYTES */
 };
-#define GPC_PIECE_BYTES ((size_t)256 << 10)
+#define GPC_PIECE_BYTES ((size_t)128 << 10)
 
 struct gpc_save {
 	const struct gpc_tree *tree;
