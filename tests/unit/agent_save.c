@@ -91,7 +91,7 @@ TEST(saves_are_kept_and_pruned)
 	struct gpc_exit x = {0};
 	struct gpc_checkpoint c = {0};
 	struct gpc_checkpoint_ids ids = {0};
-	gpc_autostr *id = NULL, *final = NULL, *mine = NULL;
+	gpc_autostr *id = NULL, *final = NULL;
 
 	bed_start(&b, "run: |\n  cd $GPUCLOUD_CHECKPOINT_DIR\n"
 		"  trap 'echo last > end; exit 0' USR1\n"
