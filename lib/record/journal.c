@@ -56,11 +56,17 @@ static int get_event(struct gpc_store *s, const char *job, int64_t n,
 		return r;
 	r = gpc_event_parse(gpc_buf_str(&b), b.len, &e, err);
 	if (r < 0)
-		return gpc_wrap(err, r, "%s/%s", s->url, key);
-	if (e.n != n)
-		return gpc_fail(err, GPC_EPROTO, "%s/%s: $.n: expected %lld, "
+		r = gpc_wrap(err, r, "%s/%s", s->url, key);
+	else if (e.n != n)
+		r = gpc_fail(err, GPC_EPROTO, "%s/%s: $.n: expected %lld, "
 			"found %lld", s->url, key, (long long)n,
 			(long long)e.n);
+	if (r == -GPC_EPROTO)
+		gpc_hint(err, "this object is damaged: put it back from a copy; "
+			"`gpucloud release %s` ends the job's nodes without it",
+			job);
+	if (r < 0)
+		return r;
 	*ret_e = e;
 	e = (struct gpc_event){0};
 	return 0;
