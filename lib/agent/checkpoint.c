@@ -22,6 +22,7 @@ enum {
 	RESTLESS_MIN_MS = 2000, RESTLESS_MAX_MS = 5000,
 	ALWAYS_RESTLESS_MS = 60000, /* then also one that changes while it is read */
 	RETRY_MS = 5000, SMALL = 64 * 1024,
+	FULL_MS = 10000,            /* no room for the last save: then the job fails */
 };
 
 struct gpc_saver *gpc_saver_new(struct gpc_agent *a)
@@ -254,6 +255,12 @@ bool gpc_saver_finish(struct gpc_agent *a, const char *label)
 		return false;
 	if (gpc_worker_busy(a->worker) || s->task != GPC_SAVER_IDLE)
 		return true;
+	if (s->last_again && !a->abandoned && (!a->stop.asked || a->stop.save)) {
+		if (gpc_boot_ms() < s->look_due_ms)
+			return true;
+		s->last_again = false;
+		return start(a, GPC_SAVER_FINAL);
+	}
 	if (s->finishing || !s->leads) {
 		s->finished = s->leads;   /* others serve until the verdict */
 		return false;
@@ -274,6 +281,27 @@ bool gpc_saver_finish(struct gpc_agent *a, const char *label)
 	return start(a, GPC_SAVER_FINAL);
 }
 
+/* The last save is tried as long as it can help. A program that ended well but
+ * whose last state could not be kept has not succeeded. */
+static void last_failed(struct gpc_agent *a, const struct gpc_error *err)
+{
+	bool full = err->sys == ENOSPC || err->sys == EDQUOT;
+	int64_t now = gpc_boot_ms();
+	int64_t until = a->step_since_ms + (full ? FULL_MS :
+		gpc_agent_may_retry(err) ? GPC_AGENT_DRAIN_MS : 0);
+
+	if (a->stop.asked && a->stop.kill_ms < until)
+		until = a->stop.kill_ms;
+	a->saver->last_again = now < until;
+	if (a->saver->last_again)
+		return;
+	if (a->exit.reason == GPC_REASON_COMPLETED)
+		a->exit.reason = gpc_agent_reason_of(err);
+	if (!a->exit.detail)
+		a->exit.detail = gpc_format("the last checkpoint could not be "
+			"saved: %s", err->msg);
+}
+
 static void after_failure(struct gpc_agent *a, int r,
 	const struct gpc_error *err)
 {
@@ -282,7 +310,9 @@ static void after_failure(struct gpc_agent *a, int r,
 	gpc_agent_note(a, "checkpoint %d-%d-%s: %s", s->attempt, s->n,
 		s->request.label, err->msg);
 	s->look_due_ms = gpc_boot_ms() + RETRY_MS;
-	if (err->sys == ENOSPC && !a->stop.asked)
+	if (s->task == GPC_SAVER_FINAL && r != -GPC_ECANCELED)
+		last_failed(a, err);
+	else if (err->sys == ENOSPC && !a->stop.asked)
 		gpc_agent_stop(a, GPC_REASON_DISK_FULL,
 			a->spec.checkpoint.grace_ms, NULL, err->msg);
 	/* The record may be there although its answer was lost: a number is

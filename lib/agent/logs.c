@@ -18,7 +18,10 @@
 #include "record/stream.h"
 
 enum {
-	GATHER_MS = 40,            /* well below the 200 ms that are promised */
+	/* Below the 200 ms that are promised, and above what a stream gathers by
+	 * itself, so that each batch goes out in the round that read it. */
+	GATHER_MS = 80,
+	TALK_MS = 500,             /* nobody waits for metrics and talk */
 	FLOOD_BYTES = 48 * 1024,   /* of the 64 KiB that a pipe has anywhere */
 	FLOOD_MS = 200,
 	CHUNK = 128 * 1024, ROUNDS = 8, PIPE_BYTES = 1 << 20,
@@ -206,8 +209,8 @@ static void put_line(struct gpc_logs *l, int stream, const char *text, size_t n)
 {
 	/* Refused only while 64 MiB wait: such lines are not worth more. */
 	if (gpc_stream_write(l->w[stream], text, n, NULL) == 0
-		&& l->due_ms[stream] > gpc_boot_ms() + GATHER_MS)
-		l->due_ms[stream] = gpc_boot_ms() + GATHER_MS;
+		&& l->due_ms[stream] > gpc_boot_ms() + TALK_MS)
+		l->due_ms[stream] = gpc_boot_ms() + TALK_MS;
 }
 
 static void pass_on_talk(struct gpc_logs *l)

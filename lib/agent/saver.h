@@ -22,7 +22,7 @@ struct gpc_saver {
 	GPC_VEC(struct gpc_request) asked;
 	int64_t look_due_ms, follow_due_ms, ask_due_ms;
 	int64_t unquiet_since_ms;    /* boot clock; 0 = quiet */
-	bool finishing, finished;
+	bool finishing, finished, last_again;
 	int prune_keep;              /* asked for; 0 = no */
 	int follow_n;                /* other ranks: last n that was served */
 	bool empty_told;
