@@ -82,13 +82,13 @@ static const struct {
 	[GPC_REASON_CANCELLED] = {GPC_RETRY_NEVER, OTHER, GPC_JOB_CANCELLED,
 		"`gpucloud resume` goes on from its newest checkpoint"},
 	[GPC_REASON_TIME_LIMIT] = {GPC_RETRY_NEVER, LIMIT, GPC_JOB_FAILED,
-		"submit it again with more time; "
+		"submit it again with more of limits.time or .setup; "
 		"`gpucloud checkpoint pull` fetches what it saved"},
 	[GPC_REASON_DEADLINE] = {GPC_RETRY_NEVER, LIMIT, GPC_JOB_FAILED,
-		"submit it again with a later one; "
+		"submit it again with a later limits.deadline; "
 		"`gpucloud checkpoint pull` fetches what it saved"},
 	[GPC_REASON_COST_LIMIT] = {GPC_RETRY_NEVER, LIMIT, GPC_JOB_FAILED,
-		"submit it again with a higher one; "
+		"submit it again with a higher limits.cost; "
 		"`gpucloud checkpoint pull` fetches what it saved"},
 	[GPC_REASON_PRICE_ABOVE_CAP] = {GPC_RETRY_NEVER, OTHER, GPC_JOB_FAILED,
 		"raise max_hourly_cost, or allow more regions"},
