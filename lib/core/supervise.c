@@ -19,24 +19,46 @@
 
 #define RELIST_MS 500
 #define SWEEP_MS 60000
+#define SAY_AGAIN_MS 600000
 
+/* What went wrong last: the same again is not worth a line each second. */
+struct complaint { char *text; int64_t said_ms; };
 struct gang_member {
 	char job[GPC_JOB_ID_SIZE];
 	struct gpc_supervision *sv;   /* NULL = not loaded yet, or failed */
 	int64_t due_ms;               /* boot clock */
+	struct complaint said;
 	bool listed;
 };
 struct gang {
 	struct gpc_session *session;
 	GPC_VEC(struct gang_member) members;
 	int64_t listed_ms, swept_ms;
+	struct complaint said;
 };
+
+static void complain(struct gang *g, struct complaint *c, const char *who,
+	const char *text)
+{
+	int64_t now = gpc_boot_ms();
+
+	if (c->text && gpc_eq(c->text, text) && now - c->said_ms < SAY_AGAIN_MS)
+		return;
+	gpc_set_str(&c->text, text);
+	c->said_ms = now;
+	gpc_log(g->session->log, GPC_WARN, "%s%s%s", who, *who ? ": " : "",
+		text);
+}
 
 static void gang_clear(struct gang *g)
 {
-	gpc_vec_each(m, &g->members)
+	gpc_vec_each(m, &g->members) {
 		gpc_supervision_free(m->sv);
+		free(m->said.text);
+	}
 	gpc_vec_free(&g->members);
+	free(g->said.text);
+	g->said.text = NULL;
 }
 
 static struct gang_member *gang_find(struct gang *g, const char *job)
@@ -54,6 +76,7 @@ static void drop_unlisted(struct gang *g)
 		if (g->members.v[i].listed)
 			continue;
 		gpc_supervision_free(g->members.v[i].sv);
+		free(g->members.v[i].said.text);
 		gpc_vec_remove(&g->members, i);
 	}
 }
@@ -89,7 +112,7 @@ static void load_failed(struct gang *g, struct gang_member *m, int r,
 	const struct gpc_error *why)
 {
 	if (r != -GPC_ENOTFOUND)
-		gpc_log(g->session->log, GPC_WARN, "%s", why->msg);
+		complain(g, &m->said, "", why->msg);
 	m->due_ms = gpc_boot_ms() + (r == -GPC_ENOTFOUND ? 500 : 30000);
 }
 
@@ -108,7 +131,7 @@ static void member_step(struct gang *g, struct gang_member *m)
 	}
 	r = gpc_supervision_step(m->sv, &done, &wake, &err);
 	if (r < 0) {
-		gpc_log(g->session->log, GPC_WARN, "%s: %s", m->job, err.msg);
+		complain(g, &m->said, m->job, err.msg);
 		wake = 2000;
 	}
 	m->due_ms = gpc_boot_ms() + wake;
@@ -169,7 +192,7 @@ static int gang_run(struct gang *g, bool once, struct gpc_error *err)
 		if (r < 0 && once)
 			return r;
 		if (r < 0)
-			gpc_log(g->session->log, GPC_WARN, "%s", err->msg);
+			complain(g, &g->said, "", err->msg);
 		wait = gang_step(g);
 		gang_sweep(g);
 		if (once && gpc_boot_ms() - started > 1000)

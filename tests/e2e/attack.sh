@@ -51,12 +51,12 @@ run: |
   [ "$GPUCLOUD_ATTEMPT" = 2 ] || sleep 600
 Y
 nodes=$XDG_STATE_HOME/gpucloud/nodes
-no_nodes() { [ -z "$(find "$nodes" -mindepth 1 -maxdepth 1)" ]; }
+no_nodes() { [ -z "$(find "$nodes" -mindepth 1 -maxdepth 1 -name '[!.]*')" ]; }
 for how in garbage gone other; do
 	wait_until 20 no_nodes
 	job=$(gpc submit -q -d spoiled.yaml)
 	wait_until 20 in_state "$job" RUNNING
-	node=$(find "$nodes" -mindepth 1 -maxdepth 1 | head -n 1)
+	node=$(find "$nodes" -mindepth 1 -maxdepth 1 -name '[!.]*' | head -n 1)
 	node=$(basename "$node")
 	case $how in
 	garbage) head -c 300 /dev/urandom >"$nodes/$node/node.json" ;;
@@ -76,6 +76,7 @@ printf 'name: quick\nrun: echo "${#TOKEN}"\nsecrets: {TOKEN: null}\n' >quick.yam
 TOKEN=geheim-$$ && export TOKEN
 run gpc submit -q quick.yaml
 is "$out" "${#TOKEN}" "a job has its secret"
+wait_until 20 none_left # the next supervisor sweeps first of all
 mkdir -p "$STORE/secrets" "$STORE/index/live"
 for name in secrets/dead-aaaaaa secrets/.tmp-aaaaaaaaaaaaaaaa secrets/young-aaaaaa \
 	"secrets/$(gpc status -o name | head -n 1)" \
@@ -93,5 +94,21 @@ rm -f "$STORE/secrets/young-aaaaaa"
 is "$(grep -rlF -e "$TOKEN" "$XDG_DATA_HOME" "$XDG_STATE_HOME" "$XDG_CACHE_HOME")" "" \
 	"afterwards no file holds the secret"
 unset TOKEN
+
+# --- no room for the last checkpoint: that is no success ----------------------------------
+cat >last.yaml <<'Y'
+name: last
+checkpoint: {path: ck}
+run: mkdir ck; head -c 8000000 /dev/urandom >ck/model; echo done
+Y
+if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
+	run unshare -m sh -c "mkdir -p '$T/small' && mount -t tmpfs -o size=4m none '$T/small' &&
+		'$GPUCLOUD_BIN' submit --store file://$T/small/store last.yaml"
+	is "$rc" 125 "a last checkpoint without room fails the job" || note "$err"
+	like "$err" "last checkpoint could not be saved: .*No space left" "and it says so"
+	like "$err" "FAILED: disk_full" "by its reason"
+else
+	skip "no room for the last checkpoint" "needs root and a mount namespace"
+fi
 
 finish
