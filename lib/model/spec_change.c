@@ -171,7 +171,7 @@ int gpc_spec_env(struct gpc_spec *spec, const char *arg,
 	const struct gpc_spec_host *host, struct gpc_error *err)
 {
 	gpc_autostr *key = NULL;
-	const char *value;
+	const char *value = NULL;
 	int e = split_pair("--env", arg, &key, &value, err);
 
 	if (!e && gpc_pairs_has(&spec->secrets, key)) {
@@ -223,7 +223,7 @@ int gpc_spec_secret(struct gpc_spec *spec, const char *arg,
 	struct gpc_error *err)
 {
 	gpc_autostr *key = NULL, *text = NULL;
-	const char *value;
+	const char *value = NULL;
 	bool in_argv = false;
 	int e = split_pair("--secret", arg, &key, &value, err);
 
