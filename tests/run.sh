@@ -19,7 +19,7 @@ LONGEST="examples recovery bad_input"
 ALONE="logs" # it measures
 
 cd "$(dirname "$0")/.." || exit 1
-builds=${GPUCLOUD_TEST_BUILDS:-build-tests}
+builds=$(realpath -m "${GPUCLOUD_TEST_BUILDS:-build-tests}")
 in_ci=${CI:-}
 unset CI
 only=
@@ -217,7 +217,7 @@ meson_tests() { # BUILD PREFIX
 
 # The longest begin first.
 e2e_tests() { # BUILD PREFIX EXCEPT
-	GPUCLOUD_BIN=$PWD/$builds/$1/cmd/gpucloud
+	GPUCLOUD_BIN=$builds/$1/cmd/gpucloud
 	export GPUCLOUD_BIN
 	for script in $LONGEST $(basename -s .sh -a tests/e2e/*.sh); do
 		case " lib $ALONE $3 $e2e_done " in *" $script "*) continue ;; esac

@@ -4,12 +4,12 @@
 #   sh tests/bench/run.sh [--long]
 set -eu
 cd "$(dirname "$0")/../.."
-build=${GPUCLOUD_TEST_BUILDS:-build-tests}/bench
+build=$(realpath -m "${GPUCLOUD_TEST_BUILDS:-build-tests}/bench")
 [ -e "$build/build.ninja" ] ||
 	meson setup "$build" --buildtype release >/dev/null
 ninja -C "$build" --quiet
-GPUCLOUD_BIN=$PWD/$build/cmd/gpucloud
-PACK_DRIVER=$PWD/$build/tests/bench/pack-driver
+GPUCLOUD_BIN=$build/cmd/gpucloud
+PACK_DRIVER=$build/tests/bench/pack-driver
 export GPUCLOUD_BIN PACK_DRIVER
 printf '%s, %s cores, %s\n' "$("$GPUCLOUD_BIN" --version | head -n 1)" \
 	"$(nproc)" "$(uname -sr)"
