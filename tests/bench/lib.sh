@@ -21,7 +21,8 @@ fresh_home() {
 
 gpc() { "$GPUCLOUD_BIN" "$@"; }
 
-# measure COMMAND…: sets $ms (wall) and $rss_kb (peak of the process).
+# measure COMMAND…: sets $ms (wall), $cpu_ms (with its children, which another
+# load of the machine hardly changes) and $rss_kb (peak of the process).
 measure() {
 	/usr/bin/python3 - "$T/measured" "$@" <<'PY'
 import os, sys, time
@@ -31,10 +32,11 @@ pid = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ, file_actions=[
      os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)])
 _, status, used = os.wait4(pid, 0)
 with open(sys.argv[1], "w") as f:
-    f.write(f"{round((time.monotonic() - began) * 1000)} {used.ru_maxrss}\n")
+    f.write(f"{round((time.monotonic() - began) * 1000)} "
+            f"{round((used.ru_utime + used.ru_stime) * 1000)} {used.ru_maxrss}\n")
 sys.exit(os.waitstatus_to_exitcode(status))
 PY
-	read -r ms rss_kb <"$T/measured"
+	read -r ms cpu_ms rss_kb <"$T/measured"
 }
 
 median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }

@@ -58,10 +58,12 @@ against_tar() {
 	for _ in $(seq "$ROUNDS"); do
 		measure sh -c "tar -C '$T/tree' -cf - . | zstd -3 -T0 -q -f -o '$T/peer.zst'"
 		echo "$ms" >>"$T/theirs"
+		echo "$cpu_ms" >>"$T/theirs.cpu"
 		peer_bytes=$(stat -c %s "$T/peer.zst")
 		fresh_home
 		submit_tree "$T/tree"
 		echo "$ms" >>"$T/ours"
+		echo "$cpu_ms" >>"$T/ours.cpu"
 		ours_bytes=$(du -sb "$XDG_DATA_HOME/gpucloud/store/blobs" | cut -f1)
 		submit_kb=$rss_kb
 		settle
@@ -77,6 +79,9 @@ against_tar() {
 	result "tar | zstd -3 -T0" "$theirs ms, $((peer_bytes >> 20)) MiB"
 	result "gpucloud submit -d" "$ours ms, $((ours_bytes >> 20)) MiB, $((submit_kb >> 10)) MiB memory"
 	result "time against tar | zstd (below 1 is faster)" "$(ratio "$ours" "$theirs")"
+	result "CPU against tar | zstd" "$(ratio "$(median <"$T/ours.cpu")" \
+		"$(median <"$T/theirs.cpu")") ($(median <"$T/ours.cpu") ms, $(
+		median <"$T/theirs.cpu") ms)"
 	[ -s "$T/bare" ] || return 0
 	bare=$(median <"$T/bare")
 	result "packing alone" "$bare ms"
