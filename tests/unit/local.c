@@ -35,15 +35,23 @@ static char token[32], second[40];
 
 static void start_escaped(const char *id)
 {
-	char mark[256];
+	char mark[256], c;
 	char *env[] = { mark, NULL };
+	int fds[2];
 
 	snprintf(mark, sizeof(mark), GPC_NODE_ENV "=%s", id);
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		_exit(1);
 	if (fork() == 0) {
 		setsid();
 		execle("/bin/sleep", "sleep", "1000", (char *)NULL, env);
 		_exit(1);
 	}
+	close(fds[1]);
+	/* Its environment is the new one when exec has closed the pipe. */
+	while (read(fds[0], &c, 1) < 0 && errno == EINTR)
+		;
+	close(fds[0]);
 }
 
 /* Takes the node over, starts a process that escapes, and waits to be ended. */
