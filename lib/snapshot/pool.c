@@ -30,11 +30,11 @@ struct gpc_pool {
 unsigned gpc_pool_threads(unsigned asked)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	/* More than cores: some are always waiting for the store. */
-	long n = asked ? (long)asked : cores + 2;
+	/* More than cores: some always wait for the store or its disk. */
+	long n = asked ? (long)asked : cores + 4;
 
-	if (!asked && n > 10)
-		n = 10;
+	if (!asked && n > 12)
+		n = 12;
 	return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (unsigned)n;
 }
 

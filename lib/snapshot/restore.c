@@ -15,7 +15,7 @@
 #include "snapshot/pool.h"
 
 enum { PIECE = 256 << 10, MAX_MEMBERS = 1 << 18 };
-#define SPOOLS_MEMORY ((int64_t)32 << 20)
+#define SPOOLS_MEMORY ((int64_t)24 << 20)
 #define HEAD_MAX_BYTES ((size_t)32 << 20)
 
 static void gpc_restore_clear(struct gpc_restore *x)

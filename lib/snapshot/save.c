@@ -18,7 +18,7 @@
 /* Bytes of blobs that all workers together keep in memory, less what a large
  * tree already takes (about ENTRY_MEMORY each); what exceeds it goes through
  * temporary files. */
-#define SPOOLS_MEMORY ((int64_t)28 << 20)
+#define SPOOLS_MEMORY ((int64_t)24 << 20)
 #define SPOOLS_LEAST ((int64_t)4 << 20)
 #define ENTRY_MEMORY 130
 
