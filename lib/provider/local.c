@@ -22,6 +22,7 @@
 #include "base/proc.h"
 #include "base/time.h"
 #include "provider/cgroup.h"
+#include "provider/discard.h"
 #include "provider/gpu_match.h"
 #include "provider/local_machine.h"
 #include "provider/node_file.h"
@@ -288,7 +289,7 @@ static void sweep_gone(const char *nodes)
 		gpc_autostr *dir = gpc_path_join(nodes, e->d_name);
 
 		if (gpc_starts_with(e->d_name, ".gone-")
-			&& gpc_rmtree(dir, NULL) < 0)
+			&& gpc_discard(dir, NULL) < 0)
 			continue;     /* the next create tries again */
 	}
 	if (d)
@@ -409,21 +410,18 @@ static int end_processes(const char *dir, const struct gpc_node_file *n,
 	return 0;
 }
 
-/* Renamed first, so that a removal which is cut short is not half a node; the
- * next one with this id ends it. */
+/* Renamed first, so that a removal which is cut short is not half a node; a
+ * later create ends it. */
 static int remove_dir(const char *nodes, const char *id, const char *dir,
 	struct gpc_error *err)
 {
 	gpc_autostr *name = gpc_format(".gone-%s", id);
 	gpc_autostr *gone = gpc_path_join(nodes, name);
-	int r = gpc_rmtree(gone, err);
 
-	if (r < 0)
-		return r;
 	if (rename(dir, gone) < 0)
 		return errno == ENOENT ? 0
 			: gpc_fail_sys(err, errno, "cannot remove %s", dir);
-	return gpc_rmtree(gone, err);
+	return gpc_discard(gone, err);
 }
 
 static int destroy_one(struct gpc_provider *p, const char *id,
