@@ -29,6 +29,7 @@ struct gang_member {
 	int64_t due_ms;               /* boot clock */
 	struct complaint said;
 	bool listed;
+	bool spoiled;                 /* its journal cannot be read */
 };
 struct gang {
 	struct gpc_session *session;
@@ -130,6 +131,7 @@ static void member_step(struct gang *g, struct gang_member *m)
 		return;
 	}
 	r = gpc_supervision_step(m->sv, &done, &wake, &err);
+	m->spoiled = r == -GPC_EPROTO;
 	if (r < 0) {
 		complain(g, &m->said, m->job, err.msg);
 		wake = 2000;
@@ -153,11 +155,12 @@ static int64_t gang_step(struct gang *g)
 	return next > now ? next - now : 0;
 }
 
-/* Jobs, not bare entries: those of a submit that died do not keep us here. */
+/* Jobs, not bare entries: those of a submit that died do not keep us here. Nor
+ * do spoiled ones: only a person can mend their records. */
 static bool gang_is_idle(const struct gang *g)
 {
 	gpc_vec_each(m, &g->members) {
-		if (m->sv)
+		if (m->sv && !m->spoiled)
 			return false;
 	}
 	return true;
