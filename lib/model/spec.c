@@ -73,6 +73,10 @@ char *gpc_spec_where(const struct gpc_spec *spec, const char *field)
 		return gpc_spec_where(spec, "resources.cloud");
 	if (gpc_eq(field, "managed_secrets"))  /* the list form of secrets */
 		return gpc_spec_where(spec, "secrets");
+	if (gpc_starts_with(field, "envs."))   /* a name that an option gave */
+		return gpc_spec_where(spec, "envs");
+	if (gpc_starts_with(field, "secrets."))
+		return gpc_spec_where(spec, "secrets");
 	return gpc_strdup(source);
 }
 

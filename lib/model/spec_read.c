@@ -191,17 +191,28 @@ static int fail_unknown(struct gpc_spec_reader *r, const char *section,
 	return -GPC_ECONFIG;
 }
 
-static void note_place(struct gpc_spec_reader *r,
-	const struct gpc_spec_field *f, const struct gpc_yaml_node *key)
+/* Takes field. */
+static void note_place(struct gpc_spec_reader *r, char *field,
+	const struct gpc_yaml_node *key)
 {
 	struct gpc_spec_place *p;
 
-	if (!r->spec || !key->line)
+	if (!r->spec || !key->line) {
+		free(field);
 		return;
+	}
 	p = gpc_vec_push(&r->spec->places);
-	p->field = gpc_format("%s%s%s", title_section(f), title_sep(f), f->name);
+	p->field = field;
 	p->line = key->line;
 	p->column = key->column;
+}
+
+void gpc_spec_note_names(struct gpc_spec_reader *r,
+	const struct gpc_spec_field *f, const struct gpc_yaml_node *map)
+{
+	for (size_t i = 0; map->kind == GPC_YAML_MAP && i < map->n; i++)
+		note_place(r, gpc_format("%s.%s", f->name, map->keys[i]->text),
+			map->keys[i]);
 }
 
 static void *slot_of(const struct gpc_spec_field *f, void *base)
@@ -272,7 +283,8 @@ int gpc_spec_read_section(struct gpc_spec_reader *r, const char *section,
 
 		if (!f)
 			return fail_unknown(r, section, key);
-		note_place(r, f, key);
+		note_place(r, gpc_format("%s%s%s", title_section(f),
+			title_sep(f), f->name), key);
 		e = check_alias(r, f, node, key);
 		if (!e)
 			e = gpc_spec_read_value(r, f, node->items[i], base);

@@ -72,6 +72,9 @@ int gpc_spec_expected(struct gpc_spec_reader *r,
 /* Warns when YAML 1.1 reads a typed scalar as something unexpected. */
 void gpc_spec_surprise(struct gpc_spec_reader *r,
 	const struct gpc_spec_field *f, const struct gpc_yaml_node *node);
+/* Remembers where each name of a map stands, as the field "envs.NAME". */
+void gpc_spec_note_names(struct gpc_spec_reader *r,
+	const struct gpc_spec_field *f, const struct gpc_yaml_node *map);
 bool gpc_spec_is_null(const struct gpc_yaml_node *node);
 /* Scalar text as written; NULL for lists, maps and booleans written plain. */
 const char *gpc_spec_text(const struct gpc_yaml_node *node);

@@ -37,6 +37,19 @@ static gpc_printf(3, 4) int fail(struct resolver *r, const char *field,
 
 /* --- envs and secrets ------------------------------------------------------------ */
 
+/* The same at the place of one name of envs or secrets. */
+static gpc_printf(4, 5) int fail_name(struct resolver *r, const char *section,
+	const char *name, const char *fmt, ...)
+{
+	gpc_autostr *field = gpc_format("%s.%s", section, name), *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = gpc_vformat(fmt, ap);
+	va_end(ap);
+	return fail(r, field, "%s", text);
+}
+
 static const char *look_up(const struct resolver *r, const char *name)
 {
 	return r->host && r->host->lookup
@@ -64,12 +77,13 @@ static int read_reference(struct resolver *r, struct gpc_pair *p)
 	if (gpc_starts_with(p->value, "env:")) {
 		text = gpc_strdup(look_up(r, p->value + 4));
 		if (!text)
-			return fail(r, "secrets", "secrets.%s: %s is not set in "
-				"your environment", p->key, p->value + 4);
+			return fail_name(r, "secrets", p->key, "secrets.%s: %s "
+				"is not set in your environment", p->key,
+				p->value + 4);
 	} else if (gpc_starts_with(p->value, "file:")) {
 		if (!r->host || !r->host->read_file)
-			return fail(r, "secrets", "secrets.%s: files cannot be "
-				"read here", p->key);
+			return fail_name(r, "secrets", p->key, "secrets.%s: "
+				"files cannot be read here", p->key);
 		e = r->host->read_file(p->value + 5, &text, r->host->arg,
 			r->err);
 		if (e)
@@ -109,7 +123,8 @@ static int fail_missing(struct resolver *r, const struct gpc_strv *envs,
 	gpc_autostr *a = gpc_strv_join(envs, ", ");
 	gpc_autostr *b = gpc_strv_join(secrets, ", ");
 
-	fail(r, envs->n ? "envs" : "secrets", "no value for %s%s%s%s%s",
+	fail_name(r, envs->n ? "envs" : "secrets", envs->n ? envs->v[0] :
+		secrets->v[0], "no value for %s%s%s%s%s",
 		envs->n ? "envs " : "", a, envs->n && secrets->n ? " and " : "",
 		secrets->n ? "secrets " : "", b);
 	if (envs->n)
@@ -130,8 +145,8 @@ static int resolve_values(struct resolver *r)
 
 	gpc_vec_each(p, &spec->envs) {
 		if (gpc_pairs_has(&spec->secrets, p->key))
-			return fail(r, "secrets", "%s stands under envs and "
-				"under secrets", p->key);
+			return fail_name(r, "secrets", p->key, "%s stands under "
+				"envs and under secrets", p->key);
 		if (gpc_starts_with(p->key, "GPUCLOUD_") && r->warnings)
 			gpc_strv_addf(r->warnings, "%s: envs.%s may be replaced: "
 				"names that begin with GPUCLOUD_ are set for the "

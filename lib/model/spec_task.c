@@ -78,9 +78,12 @@ static int read_envs(struct gpc_spec_reader *r, const struct gpc_spec_field *f,
 	const struct gpc_yaml_node *node, void *slot)
 {
 	gpc_auto(gpc_pairs) struct gpc_pairs pairs = {0};
-
-	return gpc_spec_read_pairs(r, f, node, true, true, MAX_PAIRS,
+	int e = gpc_spec_read_pairs(r, f, node, true, true, MAX_PAIRS,
 		slot ? slot : &pairs);
+
+	if (!e && slot)
+		gpc_spec_note_names(r, f, node);
+	return e;
 }
 
 static struct gpc_json *write_envs(const struct gpc_spec_field *f,
@@ -132,6 +135,7 @@ static int read_secrets(struct gpc_spec_reader *r,
 	e = gpc_spec_read_pairs(r, f, node, true, true, MAX_PAIRS, &pairs);
 	if (e || !spec)
 		return e;
+	gpc_spec_note_names(r, f, node);
 	clear_secrets(f, spec);
 	spec->secrets = pairs;
 	pairs = (struct gpc_pairs){0};
