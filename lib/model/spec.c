@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "model/job.h"
 #include "model/spec_read.h"
 
 #define MAX_TASKS 1000
@@ -248,11 +249,25 @@ const struct gpc_resources *gpc_spec_candidate(const struct gpc_spec *spec,
 
 /* --- writing ---------------------------------------------------------------------- */
 
+/* As the user wrote it, so that what is printed gives the same name and the same
+ * original again; not when the name was changed after that. */
+static const char *name_to_write(const struct gpc_spec *spec)
+{
+	char clean[GPC_JOB_NAME_MAX + 1];
+
+	if (!spec->original_name)
+		return spec->name;
+	gpc_job_name_clean(spec->original_name, clean);
+	return gpc_eq(clean, spec->name) ? spec->original_name : spec->name;
+}
+
 struct gpc_json *gpc_spec_to_json(const struct gpc_spec *spec)
 {
 	struct gpc_json *object = gpc_json_object();
 
 	gpc_spec_write_section("task", spec, object);
+	if (spec->name)
+		gpc_json_set_str(object, "name", name_to_write(spec));
 	if (job_recovery_of(spec)->set)
 		gpc_json_unset(object, "recovery");
 	return object;

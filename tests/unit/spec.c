@@ -439,6 +439,27 @@ TEST(names_a_job_without_name)
 	}
 }
 
+/* What a dry run prints gives the same name and the same original again. */
+TEST(original_name_round_trip)
+{
+	gpc_auto(gpc_spec_file) struct gpc_spec_file file = {0}, again = {0};
+	gpc_auto(gpc_buf) struct gpc_buf yaml = {0};
+	struct gpc_error err = {0};
+	gpc_autoptr(gpc_json) *j = NULL;
+
+	assert_ok(parse("run: x\nname: My Train\n", &file, &err));
+	assert_ok(gpc_spec_resolve(&file.tasks.v[0], &host, NULL, &err));
+	assert_ok(gpc_spec_file_to_yaml(&file, &yaml, &err));
+	assert_ok(parse(gpc_buf_str(&yaml), &again, &err));
+	assert_ok(gpc_spec_resolve(&again.tasks.v[0], &host, NULL, &err));
+	assert_string_equal(again.tasks.v[0].name, "my-train");
+	assert_string_equal(again.tasks.v[0].original_name, "My Train");
+	/* A name that was given later counts. */
+	gpc_set_str(&again.tasks.v[0].name, "other");
+	j = gpc_spec_to_json(&again.tasks.v[0]);
+	assert_string_equal(gpc_json_get_str(j, "name"), "other");
+}
+
 TEST(options_match_fields)
 {
 	const struct gpc_spec_option *options;
@@ -635,6 +656,7 @@ int main(void)
 		cmocka_unit_test(reads_env_files),
 		cmocka_unit_test(makes_a_spec_of_a_command),
 		cmocka_unit_test(names_a_job_without_name),
+		cmocka_unit_test(original_name_round_trip),
 		cmocka_unit_test(options_match_fields),
 		cmocka_unit_test(manual_names_every_field),
 		cmocka_unit_test(knows_gpu_names),
