@@ -104,7 +104,7 @@ static const struct gpc_bind beat_fields[] = {
 	GPC_BIND(gpc_beat, address, STR),
 	GPC_BIND(gpc_beat, phase, ENUM, .flags = GPC_BIND_REQUIRED,
 		.names = gpc_phase_names),
-	GPC_BIND(gpc_beat, gpus, INT),
+	GPC_BIND(gpc_beat, gpus, INT, .flags = GPC_BIND_KEEP_EMPTY),
 	GPC_BIND(gpc_beat, pid, INT),
 	GPC_BIND(gpc_beat, run_started_ms, I64),
 	GPC_BIND(gpc_beat, master_port, INT),

@@ -52,7 +52,8 @@ static void done_key(gpc_key out, const struct gpc_job *job,
 		DONE "%s/%s.%d~%s~%s~%lld%s~%lld~%lld~%s", month, job->id,
 		st->attempt, gpc_job_status_to_str(st->status),
 		gpc_reason_to_str(st->reason), (long long)st->spent.micros,
-		st->spent.currency, (long long)(st->started_ms ?
+		st->spent.currency[0] ? st->spent.currency : "USD",
+		(long long)(st->started_ms ?
 		st->started_ms : st->submitted_ms), (long long)st->ended_ms,
 		job->owner.hash);
 }

@@ -133,6 +133,25 @@ static void resumed(void **state)
 		"1234568USD~1706048008000~1706048009000~" ME);
 }
 
+/* What costs nothing costs it in a currency; older keys have none. */
+static void free_of_charge(void **state)
+{
+	struct gpc_store *s = *state;
+	struct gpc_job a = job("train-abc234", "train", 1700000000000, ME);
+	struct gpc_job_state st = ended(1, 1700000009000, GPC_REASON_COMPLETED);
+	gpc_auto(gpc_index) struct gpc_index x = {0};
+
+	st.spent = (struct gpc_money) {0};
+	assert_ok(gpc_store_put(s, "index/done/2023-11/train-abc234.1~SUCCEEDED"
+		"~completed~0~1700000008000~1700000009000~" ME, "", 0, 0, &err));
+	assert_ok(gpc_index_list(s, 0, &x, &err));
+	assert_int_equal(x.n, 1);
+	assert_string_equal(x.v[0].spent.currency, "");
+	assert_ok(gpc_index_put_done(s, &a, &st, &err));
+	keys_are(s, "index/done/2023-11/train-abc234.1~SUCCEEDED~completed~"
+		"0USD~1700000008000~1700000009000~" ME);
+}
+
 static void crashes(void **state)
 {
 	struct gpc_store *s = *state;
@@ -284,8 +303,8 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		T(life), T(resumed), T(crashes), T(groups), T(since), T(find),
-		T(keys),
+		T(life), T(resumed), T(free_of_charge), T(crashes), T(groups),
+		T(since), T(find), T(keys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,6 +87,10 @@ TEST(beat)
 	assert_ok(gpc_beat_parse(text, strlen(text), &x, &err));
 	assert_int_equal(x.phase, GPC_PHASE_RUN);
 	assert_json(gpc_beat_write(&x), text);
+	/* Nodes without GPUs say so. */
+	x.gpus = 0;
+	gpc_autoptr(gpc_json) *none = gpc_beat_write(&x);
+	assert_int_equal(gpc_json_get_int(none, "gpus", -1), 0);
 	gpc_beat_clear(&x);
 	assert_fails(gpc_beat_parse("{\"v\":2,\"n\":7,\"phase\":\"run\"}", 27,
 		&x, &err), GPC_EUNSUPPORTED);
