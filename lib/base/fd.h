@@ -36,3 +36,6 @@ int gpc_lock_file(const char *path, bool wait, int *ret_fd,
 	struct gpc_error *err) gpc_must_check;
 int gpc_set_nonblock(int fd, struct gpc_error *err) gpc_must_check;
 int gpc_pipe(int ret_fds[2], struct gpc_error *err) gpc_must_check;
+/* Lets the kernel begin to write a file's bytes to disk, without waiting: a
+ * later fsync finds little left to do. Only a hint. */
+void gpc_start_writeback(int fd);

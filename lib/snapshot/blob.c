@@ -8,6 +8,8 @@
 #include "base/str.h"
 #include "snapshot/snapshot.h"
 
+#define YOUNG_MS ((int64_t)10 * 60 * 1000)
+
 void gpc_blob_key(const char *prefix, const char *sha256, char ret_key[520])
 {
 	size_t n = strlen(prefix);
@@ -24,6 +26,13 @@ static void mark(struct gpc_sender *s, const char *hex)
 {
 	pthread_mutex_lock(&s->lock);
 	gpc_map_set(&s->have, hex, s);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void sync_later(struct gpc_sender *s, const char *hex)
+{
+	pthread_mutex_lock(&s->lock);
+	gpc_strv_add(&s->unsynced, hex);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -75,6 +84,7 @@ int gpc_sender_open(struct gpc_sender *s, struct gpc_store *store,
 void gpc_sender_close(struct gpc_sender *s)
 {
 	gpc_map_clear(&s->have);
+	gpc_strv_clear(&s->unsynced);
 	pthread_mutex_destroy(&s->lock);
 }
 
@@ -105,6 +115,9 @@ int gpc_sender_has(struct gpc_sender *s, const uint8_t sum[GPC_SHA256_SIZE],
 		&& o.now_ms - o.modified_ms < GPC_BLOB_FRESH_MS;
 	if (*ret_has)
 		mark(s, hex);
+	/* Whoever put it just now may not have come to its sync. */
+	if (*ret_has && o.now_ms - o.modified_ms < YOUNG_MS)
+		sync_later(s, hex);
 	return 0;
 }
 
@@ -119,13 +132,29 @@ int gpc_sender_put(struct gpc_sender *s, const uint8_t sum[GPC_SHA256_SIZE],
 		return r;
 	gpc_hex(sum, GPC_SHA256_SIZE, hex);
 	gpc_blob_key(s->prefix, hex, key);
-	r = gpc_store_put_body(s->store, key, body, 0, err);
+	r = gpc_store_put_body(s->store, key, body, GPC_PUT_UNSYNCED, err);
 	if (r < 0)
 		return gpc_wrap(err, r, "save blob %s", key);
 	mark(s, hex);
+	sync_later(s, hex);
 	atomic_fetch_add(&s->sent_blobs, 1);
 	atomic_fetch_add(&s->sent_bytes, body->size);
 	return 0;
+}
+
+int gpc_sender_sync(struct gpc_sender *s, struct gpc_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < s->unsynced.n; i++) {
+		char key[520];
+
+		gpc_blob_key(s->prefix, s->unsynced.v[i], key);
+		r = gpc_store_sync(s->store, key, err);
+	}
+	if (r == 0)
+		gpc_strv_clear(&s->unsynced);
+	return gpc_wrap(err, r, "save blobs");
 }
 
 int gpc_blob_get(struct gpc_store *store, const char *prefix,

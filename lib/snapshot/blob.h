@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "base/str.h"
 #include "dep/json.h"
 #include "snapshot/spool.h"
 #include "store/store.h"
@@ -21,6 +22,7 @@ struct gpc_sender {
 	const char *prefix;
 	bool ask;               /* the common prefix: presence is asked for */
 	struct gpc_map have;    /* hex names: of the base, and of this save */
+	struct gpc_strv unsynced; /* hex names that may not be durable yet */
 	pthread_mutex_t lock;
 	_Atomic uint64_t sent_blobs, sent_bytes;
 };
@@ -36,6 +38,9 @@ int gpc_sender_has(struct gpc_sender *s, const uint8_t sum[GPC_SHA256_SIZE],
 /* Puts what the spool holds, unless it is there. */
 int gpc_sender_put(struct gpc_sender *s, const uint8_t sum[GPC_SHA256_SIZE],
 	const struct gpc_body *body, struct gpc_error *err) gpc_must_check;
+/* Makes all that was put durable: to be called before anything names it. */
+int gpc_sender_sync(struct gpc_sender *s, struct gpc_error *err)
+	gpc_must_check;
 
 /* Gets a blob of exactly size bytes into the spool and checks its hash; the
  * spool is then ready to be read. */

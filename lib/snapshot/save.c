@@ -341,6 +341,9 @@ static int save_tree(struct gpc_save *s, bool head_as_blob,
 	result->head = make_head(s, &totals, lists);
 	if (head_as_blob)
 		r = send_head(s, result->head, result->head_blob, err);
+	/* The head's own name is known to nobody before this returns. */
+	if (r == 0)
+		r = gpc_sender_sync(&s->sender, err);
 	if (r == 0 && gpc_save_remember(s, &why) < 0)
 		gpc_log(s->sender.store->log, GPC_VERBOSE,
 			"the cache of unchanged files is not written: %s",

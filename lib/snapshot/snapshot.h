@@ -54,6 +54,10 @@ struct gpc_tree {
  * ignore.h. A root that is missing or no folder is an error. */
 int gpc_scan(const char *root, const struct gpc_scan_options *options,
 	struct gpc_tree *ret_tree, struct gpc_error *err) gpc_must_check;
+/* The tree of one regular file: root is its folder, the only entry is its name;
+ * links to it are followed. Another kind of file is GPC_ECONFIG. */
+int gpc_scan_file(const char *path, struct gpc_tree *ret_tree,
+	struct gpc_error *err) gpc_must_check;
 void gpc_tree_clear(struct gpc_tree *t);
 GPC_CLEANUP_VALUE(gpc_tree);
 

@@ -255,6 +255,14 @@ static void fault_wait(struct gpc_store *s, const char *prefix, int timeout_ms)
 	gpc_store_wait(state_of(s)->inner, prefix, timeout_ms);
 }
 
+static int fault_sync(struct gpc_store *s, const char *key,
+	struct gpc_error *err)
+{
+	struct fault_state *f = s->state;
+
+	return gpc_store_sync(f->inner, key, err);
+}
+
 static const struct gpc_store_ops fault_ops = {
 	.scheme = "fault",
 	.state_size = sizeof(struct fault_state),
@@ -266,6 +274,7 @@ static const struct gpc_store_ops fault_ops = {
 	.list = fault_list,
 	.del = fault_del,
 	.append = fault_append,
+	.sync = fault_sync,
 	.wait = fault_wait,
 };
 

@@ -152,8 +152,9 @@ static int sync_folder(int root, const char *dir)
 	return 0;
 }
 
-/* Makes the folders of a key and makes their names durable: 0 or an errno. */
-static int make_folders(int root, const char *key)
+/* Makes the folders of a key and makes their names durable, unless `later`: 0
+ * or an errno. */
+static int make_folders(int root, const char *key, bool later)
 {
 	char dir[520], parent[520];
 	unsigned mode = is_secret(key) ? 0700 : 0777;
@@ -168,7 +169,7 @@ static int make_folders(int root, const char *key)
 			int sys;
 
 			folder_of(dir, parent);
-			sys = sync_folder(root, parent);
+			sys = later ? 0 : sync_folder(root, parent);
 			if (sys)
 				return sys;
 		} else if (errno != EEXIST) {
@@ -180,7 +181,7 @@ static int make_folders(int root, const char *key)
 
 /* Opens a new file beside where key will be: its descriptor, or -errno. */
 static int open_beside(int root, const char *key, const char *name, int flags,
-	unsigned mode)
+	unsigned mode, bool later)
 {
 	int i, fd, sys;
 
@@ -192,7 +193,7 @@ static int open_beside(int root, const char *key, const char *name, int flags,
 			continue;
 		if (errno != ENOENT)
 			return -errno;
-		sys = make_folders(root, key);
+		sys = make_folders(root, key, later);
 		/* ENOENT: a delete took an upper folder away meanwhile. */
 		if (sys && sys != ENOENT)
 			return -sys;
@@ -249,7 +250,9 @@ static int write_body(struct gpc_store *s, int fd, const char *key,
 		return fail_at(s, "write", key, err->sys, err);
 	if (r < 0)
 		return r;
-	if (!(flags & GPC_PUT_HINT) && fsync(fd) < 0)
+	if (flags & GPC_PUT_UNSYNCED)
+		gpc_start_writeback(fd);
+	else if (!(flags & GPC_PUT_HINT) && fsync(fd) < 0)
 		return fail_at(s, "sync", key, errno, err);
 	return 0;
 }
@@ -299,7 +302,7 @@ static int publish(struct gpc_store *s, int fd, const char *temp,
 		r = fail_at(s, "replace", key, errno, err);
 		unlinkat(root, temp, 0);
 	}
-	if (r < 0 || (flags & GPC_PUT_HINT))
+	if (r < 0 || (flags & (GPC_PUT_HINT | GPC_PUT_UNSYNCED)))
 		return r;
 	folder_of(key, dir);
 	sys = sync_folder(root, dir);
@@ -339,7 +342,7 @@ static int file_put(struct gpc_store *s, const char *key,
 			f->path, key);
 	temp_name(key, temp);
 	fd = open_beside(f->root, key, temp, O_WRONLY | O_CREAT | O_EXCL,
-		is_secret(key) ? 0600 : 0666);
+		is_secret(key) ? 0600 : 0666, flags & GPC_PUT_UNSYNCED);
 	if (fd < 0) {
 		int sys = -fd;
 
@@ -352,6 +355,29 @@ static int file_put(struct gpc_store *s, const char *key,
 		return r;
 	}
 	return publish(s, fd, temp, key, flags, err);
+}
+
+/* The file, and every folder up to the root: what is durable already costs
+ * next to nothing. */
+static int file_sync(struct gpc_store *s, const char *key,
+	struct gpc_error *err)
+{
+	int root = state_of(s)->root, sys;
+	gpc_autofd fd = openat(root, key, O_RDONLY | O_CLOEXEC);
+	char dir[520], upper[520];
+
+	if (fd < 0 || fsync(fd) < 0)
+		return fail_at(s, "sync", key, errno, err);
+	folder_of(key, dir);
+	for (;;) {
+		sys = sync_folder(root, dir);
+		if (sys)
+			return fail_at(s, "sync the folder of", key, sys, err);
+		if (strcmp(dir, ".") == 0)
+			return 0;
+		folder_of(dir, upper);
+		memcpy(dir, upper, sizeof(dir));
+	}
 }
 
 /* --- append ------------------------------------------------------------ */
@@ -391,7 +417,7 @@ static int file_append(struct gpc_store *s, const char *key, uint64_t offset,
 	if (fd < 0 && errno == ENOENT && offset == 0) {
 		made = true;
 		fd = open_beside(f->root, key, key, O_WRONLY | O_CREAT,
-			is_secret(key) ? 0600 : 0666);
+			is_secret(key) ? 0600 : 0666, false);
 		if (fd < 0)
 			errno = -fd;
 	}
@@ -566,5 +592,6 @@ const struct gpc_store_ops gpc_store_file = {
 	.list = file_list,
 	.del = file_del,
 	.append = file_append,
+	.sync = file_sync,
 	.wait = file_wait,
 };

@@ -37,6 +37,7 @@ enum {
 enum {
 	GPC_PUT_IF_ABSENT = 1 << 0,
 	GPC_PUT_HINT = 1 << 1,          /* a power cut may undo it (head, beats) */
+	GPC_PUT_UNSYNCED = 1 << 2,      /* gpc_store_sync will make it durable */
 };
 enum { GPC_STORE_CREATE = 1 << 0 };     /* open: make it if it is not there */
 
@@ -88,6 +89,10 @@ struct gpc_store_ops {
 	 * object's size (creates it at 0); sync makes all of it durable. */
 	int (*append)(struct gpc_store *s, const char *key, uint64_t offset,
 		const void *data, size_t n, bool sync, struct gpc_error *err);
+	/* Optional: makes a GPC_PUT_UNSYNCED put durable. Without it every put
+	 * is durable at once. */
+	int (*sync)(struct gpc_store *s, const char *key,
+		struct gpc_error *err);
 	/* Optional: returns when something below the folder `prefix` (ends in
 	 * "/") may have changed since this prefix was last waited for, at the
 	 * latest after timeout_ms. A hint only: the first wait returns at once. */
@@ -138,6 +143,8 @@ int gpc_store_head(struct gpc_store *s, const char *key,
 int gpc_store_list(struct gpc_store *s, const char *prefix, const char *after,
 	gpc_list_fn *fn, void *arg, struct gpc_error *err) gpc_must_check;
 int gpc_store_del(struct gpc_store *s, const char *key,
+	struct gpc_error *err) gpc_must_check;
+int gpc_store_sync(struct gpc_store *s, const char *key,
 	struct gpc_error *err) gpc_must_check;
 int gpc_store_append(struct gpc_store *s, const char *key, uint64_t offset,
 	const void *data, size_t n, bool sync,
