@@ -20,6 +20,8 @@
 #define RELIST_MS 500
 #define SWEEP_MS 60000
 #define SAY_AGAIN_MS 600000
+#define LOOK_MS 100             /* for how long somebody may look at the lock */
+#define START_MS 500            /* what starting takes at most, as a rule */
 
 /* What went wrong last: the same again is not worth a line each second. */
 struct complaint { char *text; int64_t said_ms; };
@@ -214,6 +216,21 @@ static char *lock_path(struct gpc_session *s, const char *suffix)
 	return gpc_path_join(s->place.state_dir, name);
 }
 
+/* Waits for those who hold it for a moment. */
+static int take_lock(const char *path, int64_t wait_ms, int *ret_fd,
+	struct gpc_error *err)
+{
+	int64_t end = gpc_boot_ms() + wait_ms;
+
+	for (;;) {
+		int r = gpc_lock_file(path, false, ret_fd, err);
+
+		if (r != -GPC_ECONFLICT || gpc_boot_ms() >= end)
+			return r;
+		gpc_sleep_ms(5);
+	}
+}
+
 int gpc_supervise_run(struct gpc_session *s, bool once, struct gpc_error *err)
 {
 	gpc_autostr *path = lock_path(s, "lock");
@@ -223,7 +240,7 @@ int gpc_supervise_run(struct gpc_session *s, bool once, struct gpc_error *err)
 	while (r == 0) {
 		int fd = -1;
 
-		r = gpc_lock_file(path, false, &fd, err);
+		r = take_lock(path, LOOK_MS, &fd, err);
 		if (r == -GPC_ECONFLICT)
 			return gpc_fail(err, GPC_ECONFLICT,
 				"another process supervises your jobs in %s",
@@ -243,25 +260,57 @@ int gpc_supervise_run(struct gpc_session *s, bool once, struct gpc_error *err)
 	return r;
 }
 
-int gpc_supervisor_ensure(struct gpc_session *s, struct gpc_error *err)
+/* Looking means to hold it for a moment. */
+static int look_at_lock(const char *path, bool *ret_held, struct gpc_error *err)
 {
-	gpc_autostr *lock = lock_path(s, "lock");
+	int fd = -1;
+	int r = gpc_lock_file(path, false, &fd, err);
+
+	gpc_close(&fd);
+	*ret_held = r == -GPC_ECONFLICT;
+	return *ret_held ? 0 : r;
+}
+
+/* Until it has the lock, the next one who looks would start another. */
+static int start_one(struct gpc_session *s, const char *lock,
+	struct gpc_error *err)
+{
 	gpc_autostr *log = lock_path(s, "log");
 	const char *argv[] = {
 		s->place.self_path, "supervise", "--store", s->store->url, NULL,
 	};
-	int fd = -1;
+	int64_t end = gpc_boot_ms() + START_MS;
+	bool held = false;
+	int r;
+
+	if (!s->place.self_path)
+		return gpc_fail(err, GPC_EUNSUPPORTED,
+			"cannot find this program's own file to start a supervisor");
+	r = gpc_spawn_detached(argv, log, err);
+	while (r == 0 && !held && gpc_boot_ms() < end) {
+		gpc_sleep_ms(5);
+		r = look_at_lock(lock, &held, err);
+	}
+	return r;
+}
+
+int gpc_supervisor_ensure(struct gpc_session *s, struct gpc_error *err)
+{
+	gpc_autostr *lock = lock_path(s, "lock");
+	gpc_autostr *start = lock_path(s, "start");
+	gpc_autofd fd = -1;
+	bool held = false;
 	int r = gpc_mkdirs(s->place.state_dir, 0700, err);
 
 	if (r == 0)
-		r = gpc_lock_file(lock, false, &fd, err);
-	if (r == -GPC_ECONFLICT)
-		return 0;
-	gpc_close(&fd);
-	if (r == 0 && !s->place.self_path)
-		r = gpc_fail(err, GPC_EUNSUPPORTED,
-			"cannot find this program's own file to start a supervisor");
-	if (r == 0)
-		r = gpc_spawn_detached(argv, log, err);
+		r = look_at_lock(lock, &held, err);
+	if (r == 0 && !held) {
+		/* One at a time; who takes longer than that is not waited for. */
+		r = take_lock(start, START_MS, &fd, err);
+		if (r == 0 || r == -GPC_ECONFLICT)
+			r = look_at_lock(lock, &held, err);
+	}
+	if (r == 0 && !held)
+		r = start_one(s, lock, err);
 	return gpc_wrap(err, r, "start the supervisor");
 }

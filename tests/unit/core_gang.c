@@ -1,5 +1,6 @@
 /* One supervisor drives all jobs of its owner and ends with the last. */
 #include <pthread.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -151,6 +152,33 @@ TEST(a_second_one_is_refused)
 	lab_free(lab);
 }
 
+/* One that is about to start is waited for, so that there is no second one. */
+TEST(one_is_started_once)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *lock = gpc_format("%s/supervise-%s.lock",
+		lab->s->place.state_dir, lab->s->store->id);
+	gpc_autostr *starts = gpc_path_join(lab->s->place.state_dir, "starts");
+	gpc_autostr *program = gpc_path_join(lab->s->place.state_dir, "program");
+	gpc_autostr *text = gpc_format("#!/bin/sh\necho \"$*\" >>'%s'\n"
+		"sleep 0.1\nexec flock '%s' sleep 1\n", starts, lock);
+	gpc_autostr *once = gpc_format("supervise --store %s\n",
+		lab->s->store->url);
+	gpc_auto(gpc_buf) struct gpc_buf got = {0};
+	struct gpc_error err;
+
+	assert_ok(gpc_mkdirs(lab->s->place.state_dir, 0700, &err));
+	assert_ok(gpc_write_file(program, text, strlen(text), 0700, &err));
+	gpc_set_str(&lab->s->place.self_path, program);
+	lab_real_sleep(true);
+	assert_ok(gpc_supervisor_ensure(lab->s, &err));
+	assert_ok(gpc_supervisor_ensure(lab->s, &err));
+	assert_ok(gpc_read_file(starts, 4096, &got, &err));
+	lab_real_sleep(false);
+	assert_string_equal(gpc_buf_str(&got), once);
+	lab_free(lab);
+}
+
 /* One round for cron: what can be done now is done, and it returns. */
 TEST(once_is_one_round)
 {
@@ -200,6 +228,7 @@ int main(void)
 		cmocka_unit_test(an_entry_without_a_job_does_not_hold_it),
 		cmocka_unit_test(jobs_of_others_are_theirs),
 		cmocka_unit_test(a_second_one_is_refused),
+		cmocka_unit_test(one_is_started_once),
 		cmocka_unit_test(once_is_one_round),
 		cmocka_unit_test(a_signal_ends_it),
 		cmocka_unit_test(people_are_told_who_supervises),
