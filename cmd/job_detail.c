@@ -69,10 +69,8 @@ static void add_times(struct detail *d, const struct gpc_view *v)
 
 static void add_cost(struct detail *d, const struct gpc_view *v)
 {
-	gpc_autostr *spent = gpc_phrase_money(v->spent);
-	gpc_autostr *rate = gpc_phrase_money(v->rate);
-	gpc_autostr *text = gpc_view_is_over(v) ? gpc_strdup(spent) :
-		gpc_format("%s so far, %s per hour now", spent, rate);
+	gpc_autostr *text = gpc_phrase_cost(v->spent, v->rate,
+		gpc_job_status_is_end(v->state.status));
 
 	row(d, "Cost:", text);
 }

@@ -83,6 +83,17 @@ char *gpc_phrase_rate(struct gpc_money per_hour)
 	return gpc_format("%s per hour", money);
 }
 
+char *gpc_phrase_cost(struct gpc_money spent, struct gpc_money per_hour,
+	bool ended)
+{
+	gpc_autostr *money = gpc_phrase_money(spent), *rate = NULL;
+
+	if (ended && per_hour.micros == 0)
+		return gpc_steal(&money);
+	rate = gpc_phrase_money(per_hour);
+	return gpc_format("%s so far, %s per hour now", money, rate);
+}
+
 char *gpc_phrase_machine(const struct gpc_offer *o)
 {
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};

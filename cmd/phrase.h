@@ -20,6 +20,9 @@ char *gpc_phrase_size(uint64_t bytes);
 char *gpc_phrase_money(struct gpc_money m);
 /* "free" or "$1.20 per hour" */
 char *gpc_phrase_rate(struct gpc_money per_hour);
+/* "$1.20", and while more may come "$1.20 so far, $2.00 per hour now". */
+char *gpc_phrase_cost(struct gpc_money spent, struct gpc_money per_hour,
+	bool ended);
 /* "2 CPUs, 15.6 GiB, 8 x H200 (141 GB)" */
 char *gpc_phrase_machine(const struct gpc_offer *o);
 /* "local", "aws/us-east-1/a p5.48xlarge spot" */

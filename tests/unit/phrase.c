@@ -43,6 +43,13 @@ static void money(void **state)
 	check(gpc_phrase_rate((struct gpc_money){0, "USD"}), "free");
 	check(gpc_phrase_rate((struct gpc_money){1250000, "USD"}),
 		"$1.25 per hour");
+	check(gpc_phrase_cost((struct gpc_money){500000, "USD"},
+		(struct gpc_money){2000000, "USD"}, true),
+		"$0.50 so far, $2.00 per hour now");
+	check(gpc_phrase_cost((struct gpc_money){0}, (struct gpc_money){0},
+		false), "$0.00 so far, $0.00 per hour now");
+	check(gpc_phrase_cost((struct gpc_money){0}, (struct gpc_money){0},
+		true), "$0.00");
 	check(gpc_phrase_count(1, "node"), "1 node");
 	check(gpc_phrase_count(0, "node"), "0 nodes");
 }
