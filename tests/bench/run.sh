@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 build=$(realpath -m "${GPUCLOUD_TEST_BUILDS:-build-tests}/bench")
 [ -e "$build/build.ninja" ] ||
 	meson setup "$build" --buildtype release >/dev/null
-ninja -C "$build" --quiet
+ninja -C "$build" --quiet cmd/gpucloud tests/bench/pack-driver >&2
 GPUCLOUD_BIN=$build/cmd/gpucloud
 PACK_DRIVER=$build/tests/bench/pack-driver
 export GPUCLOUD_BIN PACK_DRIVER
