@@ -31,18 +31,20 @@ struct row {
 	int64_t submitted, ended, ran;
 	struct gpc_money spent, rate;
 };
+/* Where gpc_view_json has the same thing, it has the same name. */
 static const struct gpc_col cols[] = {
 	GPC_COL("job", STR, struct row, job, GPC_COL_F_NAME),
 	GPC_COL("name", STR, struct row, name, GPC_COL_F_DATA),
 	GPC_COL("state", STR, struct row, state, 0),
 	GPC_COL("reason", STR, struct row, reason, GPC_COL_F_DATA),
 	GPC_COL("attempt", INT, struct row, attempt, 0, .title = "try"),
-	GPC_COL("nodes", INT, struct row, nodes, GPC_COL_F_WIDE),
+	GPC_COL("num_nodes", INT, struct row, nodes, GPC_COL_F_WIDE,
+		.title = "nodes"),
 	GPC_COL("nodes_held", INT, struct row, nodes_held, GPC_COL_F_WIDE,
 		.title = "held"),
 	GPC_COL("ran", DURATION, struct row, ran, 0),
-	GPC_COL("spent", MONEY, struct row, spent, 0, .title = "cost"),
-	GPC_COL("rate", MONEY, struct row, rate, GPC_COL_F_WIDE,
+	GPC_COL("cost", MONEY, struct row, spent, 0),
+	GPC_COL("rate_per_hour", MONEY, struct row, rate, GPC_COL_F_WIDE,
 		.title = "per hour"),
 	GPC_COL("provider", STR, struct row, provider, GPC_COL_F_WIDE),
 	GPC_COL("owner", STR, struct row, owner, GPC_COL_F_WIDE),
@@ -116,6 +118,8 @@ static void from_view(struct row *r, const struct gpc_view *v)
 	const struct gpc_job_state *st = &v->state;
 
 	set_end(r, st->status, st->reason);
+	if (v->job.original_name)
+		gpc_set_str(&r->name, v->job.original_name);
 	r->attempt = st->attempt;
 	r->nodes = st->num_nodes;
 	gpc_vec_each(n, &st->nodes) {

@@ -343,12 +343,15 @@ struct gpc_json *gpc_view_json(struct gpc_session *s, const struct gpc_view *v)
 {
 	const struct gpc_job_state *st = &v->state;
 	gpc_autostr *supervisor = gpc_supervisor_describe(s, v->job.id);
+	gpc_autostr *owner = gpc_format("%s@%s", v->job.owner.user ?
+		v->job.owner.user : "?", v->job.owner.host ?
+		v->job.owner.host : "?");
 	struct gpc_json *j = gpc_json_object();
 
 	gpc_json_set_str(j, "job", v->job.id);
 	gpc_json_set_str(j, "name", v->job.original_name ?
 		v->job.original_name : v->job.name);
-	gpc_json_set_str(j, "owner", v->job.owner.user);
+	gpc_json_set_str(j, "owner", owner);
 	gpc_json_set_str(j, "state", gpc_job_status_to_str(st->status));
 	set_end(j, st);
 	gpc_json_set_int(j, "attempt", st->attempt);

@@ -42,7 +42,10 @@ run gpc status main
 like "$out" "SUCCEEDED" "status shows the end"
 run gpc status -o json
 like "$out" '"schema": *"gpucloud\.' "status -o json names its schema"
+members='{job, name, owner, state, reason, attempt, num_nodes, submitted, ended, cost, rate_per_hour, ran: has("ran_ms")}'
+row=$(printf '%s' "$out" | jq -c ".rows[] | select(.job == \"$first\") | $members")
 run gpc status "$first" -o json
+is "$(printf '%s' "$out" | jq -c "$members")" "$row" "the list and the detail agree, name by name"
 is "$(printf '%s' "$out" | jq -r 'has("schema")')" true "one job as JSON"
 is "$(reason_of "$first")" completed "the reason is completed"
 run gpc pull main got
