@@ -303,6 +303,22 @@ void gpc_plan_say(struct gpc_cmd *c, const struct gpc_plan_text *t)
 }
 
 /* --- for programs ---------------------------------------------------------- */
+static struct gpc_json *biggest_json(const struct gpc_tree *t)
+{
+	struct gpc_json *list = gpc_json_array();
+	size_t at[BIGGEST], n = biggest(t, at);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct gpc_entry *e = &t->entries.v[at[i]];
+		struct gpc_json *j = gpc_json_object();
+
+		gpc_json_set_str(j, "path", e->path);
+		gpc_json_set_int(j, "size_bytes", (int64_t)e->size);
+		gpc_json_add(list, j);
+	}
+	return list;
+}
+
 static struct gpc_json *workspace_json(const struct gpc_tree *t)
 {
 	struct gpc_json *j = gpc_json_object(), *rules = gpc_json_array();
@@ -319,7 +335,18 @@ static struct gpc_json *workspace_json(const struct gpc_tree *t)
 		gpc_json_add(rules, r);
 	}
 	free(counted);
+	gpc_json_set(j, "biggest", biggest_json(t));
 	gpc_json_set(j, "excluded", rules);
+	return j;
+}
+
+/* As records keep it, but with a time that people and jq read. */
+static struct gpc_json *offer_json(const struct gpc_offer *o)
+{
+	struct gpc_json *j = gpc_offer_write(o);
+
+	gpc_json_unset(j, "price_ms");
+	gpc_json_set(j, "price_at", gpc_phrase_time_json(o->price_ms));
 	return j;
 }
 
@@ -332,7 +359,8 @@ struct gpc_json *gpc_plan_json(const struct gpc_plan_text *t)
 	const char *cause;
 	int64_t end = latest_end(t, &cause);
 
-	gpc_json_set(j, "offer", gpc_offer_write(&p->offers.v[0]));
+	gpc_json_set(j, "name", gpc_json_string(t->spec->name));
+	gpc_json_set(j, "offer", offer_json(&p->offers.v[0]));
 	gpc_json_set_int(j, "nodes", p->num_nodes);
 	gpc_json_set(j, "hourly", gpc_phrase_money_json(p->hourly));
 	gpc_json_set_bool(j, "free", p->free);

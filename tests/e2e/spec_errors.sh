@@ -116,6 +116,14 @@ run gpc submit --dry-run several.yaml
 is "$rc" 0 "several tasks are shown by --dry-run"
 run gpc submit several.yaml
 is "$rc" 3 "and refused when run"
+mkdir sized && printf 12345 >sized/big && printf 1 >sized/small
+printf 'name: My Plan\nworkdir: sized\nrun: echo\n' >plan.yaml
+run gpc submit --dry-run --json plan.yaml
+is "$(printf '%s' "$out" | jq -r '.plans[0] | .name, .workspace.biggest[0].path, .workspace.biggest[1].size_bytes, (.offer | has("price_ms"))' | tr '\n' ' ')" \
+	"my-plan big 1 false " "the plan as JSON has the name and the biggest files"
+like "$(printf '%s' "$out" | jq -r '.plans[0].offer.price_at')" '^20[0-9-]+T[0-9:.]+Z$' \
+	"and times in RFC 3339"
+is "$(printf '%s' "$out" | jq -r .spec.name)" "My Plan" "the spec keeps the name as written"
 mkdir fresh && cd fresh || exit 1
 run gpc init
 is "$rc" 0 "init writes a starter spec"
