@@ -148,6 +148,19 @@ static int check_now(const struct gpc_spec *spec, struct gpc_error *err)
 	return r;
 }
 
+/* Legal, and of no use: nothing there can idle. */
+static void warn_idle(struct gpc_cmd *c, const struct gpc_spec *spec,
+	const struct gpc_plan *plan)
+{
+	gpc_autostr *where = NULL;
+
+	if (spec->limits.idle_gpu_below <= 0 || plan->offers.v[0].gpus > 0)
+		return;
+	where = gpc_spec_where(spec, "limits.idle");
+	gpc_log(&c->log, GPC_WARN, "%s: limits.idle never ends this job: it "
+		"looks at GPUs, and the machine has none", where);
+}
+
 static int plan_one(struct gpc_cmd *c, struct gpc_session *s,
 	const struct gpc_spec *spec, bool list_files, struct gpc_tree *tree,
 	struct gpc_plan *plan, struct gpc_error *err)
@@ -162,6 +175,7 @@ static int plan_one(struct gpc_cmd *c, struct gpc_session *s,
 	if (r)
 		return r;
 	gpc_plan_say(c, &(struct gpc_plan_text){spec, tree, plan, list_files});
+	warn_idle(c, spec, plan);
 	return 0;
 }
 

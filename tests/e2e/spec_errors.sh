@@ -117,8 +117,10 @@ is "$rc" 0 "several tasks are shown by --dry-run"
 run gpc submit several.yaml
 is "$rc" 3 "and refused when run"
 mkdir sized && printf 12345 >sized/big && printf 1 >sized/small
-printf 'name: My Plan\nworkdir: sized\nrun: echo\n' >plan.yaml
+printf 'name: My Plan\nworkdir: sized\nrun: echo\nlimits:\n  idle: {gpu_below: 5}\n' >plan.yaml
 run gpc submit --dry-run --json plan.yaml
+like "$err" "plan.yaml:5:3: limits.idle never ends this job" \
+	"an idle rule without GPUs is said to be of no use"
 is "$(printf '%s' "$out" | jq -r '.plans[0] | .name, .workspace.biggest[0].path, .workspace.biggest[1].size_bytes, (.offer | has("price_ms"))' | tr '\n' ' ')" \
 	"my-plan big 1 false " "the plan as JSON has the name and the biggest files"
 like "$(printf '%s' "$out" | jq -r '.plans[0].offer.price_at')" '^20[0-9-]+T[0-9:.]+Z$' \
