@@ -31,6 +31,8 @@ const struct gpc_cancel *gpc_signals_install(void)
 
 	sigemptyset(&ignore.sa_mask);
 	sigaction(SIGPIPE, &ignore, NULL);
+	/* a file that may not grow is an error like others */
+	sigaction(SIGXFSZ, &ignore, NULL);
 	install(SIGINT, (int)SA_RESETHAND);
 	install(SIGTERM, 0);
 	install(SIGHUP, 0);

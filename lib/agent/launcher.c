@@ -81,6 +81,7 @@ static void block_signals(struct launcher *l)
 		sigaddset(&l->signals, which[i]);
 	}
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);   /* a file that may not grow is an error */
 	sigprocmask(SIG_BLOCK, &l->signals, NULL);
 }
 

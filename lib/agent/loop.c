@@ -430,6 +430,7 @@ static void unblock_signals(void)
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_SETMASK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 }
 
 int gpc_agent_run(const struct gpc_agent_options *options,

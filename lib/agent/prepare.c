@@ -20,7 +20,8 @@ enum { SECRETS_MAX = 1 << 20, RESERVE = 256 * 1024 };
 bool gpc_agent_may_retry(const struct gpc_error *err)
 {
 	if (err->sys == ENOSPC || err->sys == EDQUOT || err->sys == EACCES
-		|| err->sys == EPERM || err->sys == EROFS)
+		|| err->sys == EPERM || err->sys == EROFS || err->sys == EFBIG
+		|| err->sys == EMFILE)
 		return false;
 	return err->code == GPC_EIO || gpc_code_retryable(err->code);
 }

@@ -9,22 +9,36 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "provider/procs.h"
+
+enum { REPORT_FD = 3 };
 
 /* Between fork and exec: async-signal-safe calls only. */
 static void become(const char *const *argv, int log_fd, int report_fd)
 {
 	static const int to_default[] = {
-		SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT,
+		SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGXFSZ,
 	};
 	int null = open("/dev/null", O_RDWR);
 	int error;
 
 	for (size_t i = 0; i < sizeof(to_default) / sizeof(int); i++)
 		signal(to_default[i], SIG_DFL);
-	if (chdir("/") == 0 && null >= 0 && dup2(null, 0) == 0 &&
-		dup2(log_fd, 1) == 1 && dup2(log_fd, 2) == 2)
+	/* Above the numbers that are about to be taken. */
+	report_fd = fcntl(report_fd, F_DUPFD, 10);
+	if (report_fd < 0 || null < 0 || chdir("/") < 0 || dup2(null, 0) < 0 ||
+		dup2(log_fd, 1) < 0 || dup2(log_fd, 2) < 0 ||
+		dup2(report_fd, REPORT_FD) < 0) {
+		error = errno;
+	} else {
+		/* What the caller's shell left open (the end of a pipe, a
+		 * lock) would stay open for days. */
+		gpc_close_from(REPORT_FD + 1);
+		report_fd = REPORT_FD;
+		fcntl(REPORT_FD, F_SETFD, FD_CLOEXEC);
 		execv(argv[0], (char *const *)argv);
-	error = errno;
+		error = errno;
+	}
 	if (write(report_fd, &error, sizeof(error)) < 0)
 		_exit(126);
 	_exit(127);

@@ -71,6 +71,8 @@ static int unreadable(struct scan *s, const char *path, int sys,
 	gpc_autostr *shown = NULL;
 	int r;
 
+	if (sys == EMFILE || sys == ENFILE || sys == ENOMEM)
+		return gpc_fail_sys(err, sys, "cannot read %s", s->tree->root);
 	if (s->o->unreadable == GPC_UNREADABLE_SKIP) {
 		gpc_strv_add(&s->tree->unreadable, path);
 		return 0;

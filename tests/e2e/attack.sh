@@ -112,4 +112,25 @@ else
 	skip "no room for the last checkpoint" "needs root and a mount namespace"
 fi
 
+# --- few resources -------------------------------------------------------------------
+mkdir -p many/a/b/c
+touch many/a/b/c/.gitignore
+for n in 4 5 6 7 8 9 10; do
+	run sh -c "ulimit -n $n; exec '$GPUCLOUD_BIN' submit -q --skip-unreadable --workdir many last.yaml"
+	[ "$rc" -ne 0 ] && ! printf '%s' "$err" | grep -q "permissions"
+	ok $? "with $n open files nothing is left out of the workdir ($rc)" || note "$err"
+done
+run sh -c "ulimit -f 0; exec '$GPUCLOUD_BIN' submit -q --workdir many last.yaml"
+[ "$rc" -gt 0 ] && [ "$rc" -lt 126 ]
+ok $? "a limit on the size of files is an error, not the end by a signal ($rc)"
+
+# --- what a caller left open is not held for as long as the supervisor lives -----------
+printf 'run: sleep 8\n' >sleep.yaml
+before=$(now_ms)
+job=$( (exec 9>&1; gpc submit -q -d sleep.yaml) | cat)
+[ $(($(now_ms) - before)) -lt 5000 ]
+ok $? "submit -d in a pipe does not wait for the job"
+run gpc cancel --now "$job"
+gpc wait "$job" >/dev/null 2>&1
+
 finish
