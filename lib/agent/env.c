@@ -150,11 +150,22 @@ void gpc_agent_env(const struct gpc_agent *a, struct gpc_pairs *ret_env)
 	gpc_pairs_set(ret_env, GPC_NODE_ENV, a->node->id);
 }
 
+/* By our own wall clock, from what the boot clock says is left of the life: the
+ * buyer's clock, by which expires_ms was written, may be off. */
+static int64_t life_end_ms(const struct gpc_agent *a)
+{
+	const struct gpc_node_file *n = a->node;
+	int64_t left = n->created_boot_ms + (n->expires_ms - n->created_ms)
+		- gpc_boot_ms();
+
+	return n->expires_ms ? gpc_wall_ms() + left - gpc_limits_drain_ms(a)
+		: 0;
+}
+
 int64_t gpc_agent_deadline_ms(const struct gpc_agent *a)
 {
 	int64_t end = a->spec.limits.deadline_ms;
-	int64_t life = a->node->expires_ms
-		? a->node->expires_ms - gpc_limits_drain_ms(a) : 0;
+	int64_t life = life_end_ms(a);
 	int64_t run = a->spec.limits.time_ms
 		? gpc_wall_ms() + a->spec.limits.time_ms - a->state.ran_ms : 0;
 

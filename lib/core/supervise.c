@@ -242,7 +242,7 @@ int gpc_supervise_run(struct gpc_session *s, bool once, struct gpc_error *err)
 
 		r = take_lock(path, LOOK_MS, &fd, err);
 		if (r == -GPC_ECONFLICT)
-			return gpc_fail(err, GPC_ECONFLICT,
+			r = gpc_fail(err, GPC_ECONFLICT,
 				"another process supervises your jobs in %s",
 				s->store->url);
 		if (r == 0)
