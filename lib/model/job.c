@@ -222,6 +222,13 @@ static const struct gpc_bind owner_fields[] = {
 	GPC_BIND(gpc_owner, host, STR),
 	GPC_BIND_LAST
 };
+static const struct gpc_bind mount_fields[] = {
+	GPC_BIND(gpc_job_mount, target, STR, .flags = GPC_BIND_REQUIRED),
+	GPC_BIND(gpc_job_mount, head, STR, .flags = GPC_BIND_REQUIRED),
+	GPC_BIND(gpc_job_mount, file, STR),
+	GPC_BIND(gpc_job_mount, rest, REST),
+	GPC_BIND_LAST
+};
 static const struct gpc_bind job_fields[] = {
 	GPC_BIND(gpc_job, v, INT, .flags = GPC_BIND_REQUIRED),
 	GPC_BIND(gpc_job, id, STR, .flags = GPC_BIND_REQUIRED),
@@ -234,6 +241,8 @@ static const struct gpc_bind job_fields[] = {
 	GPC_BIND(gpc_job, spec, JSON, .flags = GPC_BIND_REQUIRED),
 	GPC_BIND(gpc_job, workspace, STR),
 	GPC_BIND(gpc_job, workdir, STR),
+	GPC_BIND(gpc_job, mounts, VEC, .sub = mount_fields,
+		.sub_size = sizeof(struct gpc_job_mount)),
 	GPC_BIND(gpc_job, bundle, STR),
 	GPC_BIND(gpc_job, group, STR),
 	GPC_BIND(gpc_job, once_key, STR),

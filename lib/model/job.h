@@ -63,6 +63,12 @@ enum gpc_job_status gpc_reason_status(enum gpc_reason r);
 #define GPC_JOB_ID_SIZE 64
 
 struct gpc_owner { char *hash, *user, *host; };    /* hash: 16 hex of user@host-independent id */
+struct gpc_job_mount {                             /* one source of file_mounts */
+	char *target;                              /* on the node, as in the spec */
+	char *head;                                /* head blob */
+	char *file;                                /* NULL = a folder; else the one file in it */
+	struct gpc_json *rest;
+};
 struct gpc_job {
 	int v;
 	char *id, *name, *original_name, *kind;    /* kind "job" */
@@ -71,6 +77,7 @@ struct gpc_job {
 	struct gpc_json *spec;                     /* resolved; no secret values */
 	char *workspace;                           /* head blob, or NULL */
 	char *workdir;                             /* where it was, for people */
+	GPC_VEC(struct gpc_job_mount) mounts;      /* local ones, in order */
 	char *bundle, *group, *once_key;
 	struct gpc_strv secrets;                   /* names */
 	struct gpc_json *rest;
