@@ -199,22 +199,33 @@ static void say_excluded(struct gpc_cmd *c, const struct gpc_tree *t)
 	free(rules);
 }
 
-static void say_files(struct gpc_cmd *c, const struct gpc_tree *t)
+/* in: what stands before each path. */
+static void say_files(struct gpc_cmd *c, const struct gpc_tree *t,
+	const char *in)
 {
 	for (size_t i = 0; i < t->entries.n; i++) {
 		const struct gpc_entry *e = &t->entries.v[i];
 		gpc_autostr *size = gpc_phrase_size(e->size);
 
 		if (e->kind == GPC_ENTRY_FILE)
-			gpc_say(&c->talk, "    + %s  %s", e->path, size);
+			gpc_say(&c->talk, "    + %s%s  %s", in, e->path, size);
 		else
-			gpc_say(&c->talk, "    + %s%s", e->path,
+			gpc_say(&c->talk, "    + %s%s%s", in, e->path,
 				e->kind == GPC_ENTRY_DIR ? "/" : "  (link)");
 	}
 	for (size_t i = 0; i < t->excluded.n; i++)
-		gpc_say(&c->talk, "    - %s%s  by %s", t->excluded.v[i].path,
-			t->excluded.v[i].dir ? "/" : "",
+		gpc_say(&c->talk, "    - %s%s%s  by %s", in,
+			t->excluded.v[i].path, t->excluded.v[i].dir ? "/" : "",
 			t->excluded.v[i].rule ? t->excluded.v[i].rule : "?");
+}
+
+static void say_unreadable(struct gpc_cmd *c, const struct gpc_tree *t)
+{
+	if (t->unreadable.n) {
+		gpc_autostr *list = gpc_strv_join(&t->unreadable, ", ");
+		gpc_autostr *line = gpc_format("skipped as unreadable: %s", list);
+		item(c, "", line);
+	}
 }
 
 static void say_workspace(struct gpc_cmd *c, const struct gpc_plan_text *t)
@@ -236,29 +247,35 @@ static void say_workspace(struct gpc_cmd *c, const struct gpc_plan_text *t)
 	item(c, "workdir", text);
 	say_biggest(c, tree);
 	say_excluded(c, tree);
-	if (tree->unreadable.n) {
-		gpc_autostr *list = gpc_strv_join(&tree->unreadable, ", ");
-		gpc_autostr *line = gpc_format("skipped as unreadable: %s", list);
-		item(c, "", line);
-	}
+	say_unreadable(c, tree);
 	if (t->list_files)
-		say_files(c, tree);
+		say_files(c, tree, "");
 }
 
-/* Local sources, in order; nothing of them is sent now. */
-static void say_mounts(struct gpc_cmd *c, const struct gpc_spec *spec)
+static void list_mount(struct gpc_cmd *c, const struct gpc_mount *m)
 {
-	const char *label = "mounts";
+	gpc_autostr *size = gpc_phrase_size(m->tree.n_bytes);
+	gpc_autostr *in = gpc_format("%s/", m->target);
 
-	gpc_vec_each(m, &spec->file_mounts) {
-		gpc_autostr *list = m->sources.n > 1 ?
-			gpc_strv_join(&m->sources, ", ") : NULL;
-		gpc_autostr *text = gpc_format("%s from %s, copied when a node "
-			"starts", m->target, list ? list : m->source ?
-			m->source : "nothing");
+	if (m->file)
+		gpc_say(&c->talk, "    + %s  %s", m->target, size);
+	else
+		say_files(c, &m->tree, in);
+}
 
-		item(c, label, text);
-		label = "";
+static void say_mounts(struct gpc_cmd *c, const struct gpc_plan_text *t)
+{
+	for (size_t i = 0; t->mounts && i < t->mounts->n; i++) {
+		const struct gpc_mount *m = &t->mounts->v[i];
+		gpc_autostr *files = gpc_phrase_count(m->tree.n_files, "file");
+		gpc_autostr *size = gpc_phrase_size(m->tree.n_bytes);
+		gpc_autostr *text = gpc_format("%s -> %s: %s, %s", m->source,
+			m->target, files, size);
+
+		item(c, i ? "" : "mounts", text);
+		say_unreadable(c, &m->tree);
+		if (t->list_files)
+			list_mount(c, m);
 	}
 }
 
@@ -296,7 +313,7 @@ void gpc_plan_say(struct gpc_cmd *c, const struct gpc_plan_text *t)
 	say_offer(c, t->plan);
 	say_end(c, t);
 	say_workspace(c, t);
-	say_mounts(c, t->spec);
+	say_mounts(c, t);
 	say_recovery(c, t->spec);
 	item(c, "supervisor", "a background process on this machine, until "
 		"the job ends");
@@ -350,6 +367,22 @@ static struct gpc_json *offer_json(const struct gpc_offer *o)
 	return j;
 }
 
+static struct gpc_json *mounts_json(const struct gpc_mounts *mounts)
+{
+	struct gpc_json *list = gpc_json_array();
+
+	gpc_vec_each(m, mounts) {
+		struct gpc_json *j = gpc_json_object();
+
+		gpc_json_set_str(j, "source", m->source);
+		gpc_json_set_str(j, "target", m->target);
+		gpc_json_set_int(j, "files", (int64_t)m->tree.n_files);
+		gpc_json_set_int(j, "size_bytes", (int64_t)m->tree.n_bytes);
+		gpc_json_add(list, j);
+	}
+	return list;
+}
+
 struct gpc_json *gpc_plan_json(const struct gpc_plan_text *t)
 {
 	static const char *const causes[] = {"never", "time", "lifetime",
@@ -373,5 +406,7 @@ struct gpc_json *gpc_plan_json(const struct gpc_plan_text *t)
 	gpc_json_set(j, "workdir", gpc_json_string(t->spec->workdir));
 	if (t->tree)
 		gpc_json_set(j, "workspace", workspace_json(t->tree));
+	if (t->mounts)
+		gpc_json_set(j, "mounts", mounts_json(t->mounts));
 	return j;
 }

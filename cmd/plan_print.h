@@ -1,6 +1,7 @@
 /* A plan for people and for programs. */
 #pragma once
 #include "cmd/command.h"
+#include "core/mounts.h"
 #include "core/plan.h"
 #include "model/spec.h"
 #include "snapshot/snapshot.h"
@@ -8,11 +9,12 @@
 struct gpc_plan_text {                /* all borrowed */
 	const struct gpc_spec *spec;  /* resolved */
 	const struct gpc_tree *tree;  /* NULL = not scanned */
+	const struct gpc_mounts *mounts; /* the same */
 	const struct gpc_plan *plan;
 	bool list_files;              /* every file and every excluded one */
 };
 /* Says it on the talk stream. */
 void gpc_plan_say(struct gpc_cmd *c, const struct gpc_plan_text *t);
 /* Members of the object that --dry-run --json and `cost SPEC --json` print:
- * offer, nodes, hourly, ends_at, at_most, workspace ...; owned. */
+ * offer, nodes, hourly, ends_at, at_most, workspace, mounts ...; owned. */
 struct gpc_json *gpc_plan_json(const struct gpc_plan_text *t);

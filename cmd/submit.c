@@ -80,18 +80,37 @@ static int print_spec(struct gpc_cmd *c, const struct gpc_spec_file *file,
 	return gpc_out_json(&c->out, "plan", j, err);
 }
 
-static int scan_failed(const struct submit *o, int r, struct gpc_error *err)
+/* What is sent. */
+struct sent {
+	struct gpc_tree tree;
+	struct gpc_mounts mounts;
+};
+
+static void sent_clear(struct sent *s)
 {
-	if (r == -GPC_ENOTFOUND) {
-		/* it is the spec that names a folder which is not there */
-		err->code = GPC_ECONFIG;
-		return -GPC_ECONFIG;
-	}
+	gpc_tree_clear(&s->tree);
+	gpc_mounts_clear(&s->mounts);
+}
+GPC_CLEANUP_VALUE(sent);
+
+static int scan(const struct submit *o, struct gpc_session *s,
+	const struct gpc_spec *spec, struct sent *sent, struct gpc_error *err)
+{
+	int r = gpc_submit_scan(s, spec, o->with_git, o->skip_unreadable,
+		&sent->tree, err);
+
 	if (r == -GPC_EIO && !o->skip_unreadable)
 		gpc_hint(err, "change its permissions, name it in "
 			".gpucloudignore, or let --skip-unreadable leave out "
 			"what cannot be read");
-	return r;
+	if (!r)
+		r = gpc_mounts_scan(spec, o->skip_unreadable, s->cancel,
+			&sent->mounts, err);
+	if (r != -GPC_ENOTFOUND)
+		return r;
+	/* it is the spec that names what is not there */
+	err->code = GPC_ECONFIG;
+	return -GPC_ECONFIG;
 }
 
 /* Something of this machine that the spec names must be there; what is wrong
@@ -162,19 +181,17 @@ static void warn_idle(struct gpc_cmd *c, const struct gpc_spec *spec,
 }
 
 static int plan_one(struct gpc_cmd *c, struct gpc_session *s,
-	const struct gpc_spec *spec, bool list_files, struct gpc_tree *tree,
+	const struct gpc_spec *spec, bool list_files, struct sent *sent,
 	struct gpc_plan *plan, struct gpc_error *err)
 {
-	const struct submit *o = c->ctx;
-	int r = gpc_submit_scan(s, spec, o->with_git, o->skip_unreadable, tree,
-		err);
+	int r = scan(c->ctx, s, spec, sent, err);
 
-	if (r)
-		return scan_failed(o, r, err);
-	r = gpc_plan_make(s, spec, (struct gpc_money){0}, 0, plan, err);
+	if (!r)
+		r = gpc_plan_make(s, spec, (struct gpc_money){0}, 0, plan, err);
 	if (r)
 		return r;
-	gpc_plan_say(c, &(struct gpc_plan_text){spec, tree, plan, list_files});
+	gpc_plan_say(c, &(struct gpc_plan_text){spec, &sent->tree,
+		&sent->mounts, plan, list_files});
 	warn_idle(c, spec, plan);
 	return 0;
 }
@@ -196,19 +213,19 @@ static int dry_run(struct gpc_cmd *c, struct gpc_session *s,
 
 	for (size_t i = 0; !r && i < file->tasks.n; i++) {
 		const struct gpc_spec *spec = &file->tasks.v[i];
-		gpc_auto(gpc_tree) struct gpc_tree tree = {0};
+		gpc_auto(sent) struct sent sent = {0};
 		gpc_auto(gpc_plan) struct gpc_plan plan = {0};
 
 		r = gpc_spec_check_supported(spec, &warnings, err);
 		if (!r)
 			r = check_now(spec, err);
 		if (!r)
-			r = plan_one(c, s, spec, c->global.verbose > 0, &tree,
+			r = plan_one(c, s, spec, c->global.verbose > 0, &sent,
 				&plan, err);
 		if (!r)
 			gpc_json_add(plans, gpc_plan_json(
-				&(struct gpc_plan_text){spec, &tree, &plan,
-				false}));
+				&(struct gpc_plan_text){spec, &sent.tree,
+				&sent.mounts, &plan, false}));
 	}
 	warn_all(c, &warnings);
 	struct gpc_error late = {0};
@@ -257,17 +274,18 @@ static void show_progress(void *arg, uint64_t done, uint64_t total)
 }
 
 static int hand_over(struct gpc_cmd *c, struct gpc_session *s,
-	const struct gpc_spec *spec, const struct gpc_tree *tree,
+	const struct gpc_spec *spec, const struct sent *sent,
 	struct gpc_submit_result *ret_r, struct gpc_error *err)
 {
 	const struct submit *o = c->ctx;
 	gpc_autoptr(gpc_progress) *p = gpc_progress_new(&c->talk, "packing",
-		tree->n_bytes);
+		sent->tree.n_bytes);
 	struct gpc_submit_options how = {
 		.once_key = o->once,
 		.progress = show_progress, .progress_arg = p,
 	};
-	int r = gpc_submit(s, spec, tree, &how, ret_r, err);
+	int r = gpc_submit(s, spec, &sent->tree, &sent->mounts, &how,
+		ret_r, err);
 
 	if (!r)
 		gpc_cmd_ensure_supervisor(c, s);
@@ -358,7 +376,7 @@ static int submit_one(struct gpc_cmd *c, const struct gpc_spec *spec,
 {
 	const struct submit *o = c->ctx;
 	gpc_auto(gpc_strv) struct gpc_strv warnings = {0};
-	gpc_auto(gpc_tree) struct gpc_tree tree = {0};
+	gpc_auto(sent) struct sent sent = {0};
 	gpc_auto(gpc_plan) struct gpc_plan plan = {0};
 	struct gpc_submit_result res = {0};
 	gpc_autoptr(gpc_session) *s = NULL;
@@ -370,12 +388,12 @@ static int submit_one(struct gpc_cmd *c, const struct gpc_spec *spec,
 	if (!r)
 		r = gpc_cmd_session(c, GPC_STORE_MAKE, &s, err);
 	if (!r)
-		r = plan_one(c, s, spec, c->global.verbose > 1, &tree, &plan,
+		r = plan_one(c, s, spec, c->global.verbose > 1, &sent, &plan,
 			err);
 	if (!r)
 		r = ask_leave(c, spec, &plan, err);
 	if (!r)
-		r = hand_over(c, s, spec, &tree, &res, err);
+		r = hand_over(c, s, spec, &sent, &res, err);
 	if (r)
 		return r;
 	if (o->detach)

@@ -1,5 +1,5 @@
-/* Copying for file_mounts and for artifacts that go to a folder. A file is
- * written beside its place and renamed, so that nobody meets half of one. */
+/* Copying for artifacts that go to a folder. A file is written beside its place
+ * and renamed, so that nobody meets half of one. */
 #include "agent/copy.h"
 
 #include <dirent.h>

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/copy.h"
+#include "agent/mounts.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -106,45 +106,6 @@ static int restore_workspace(struct gpc_agent *a,
 	return gpc_wrap(err, r, "workspace");
 }
 
-/* A source that is not there or not readable is the user's to mend: trying
- * again would not help. */
-static int blame_source(int r, struct gpc_error *err)
-{
-	if (r == 0 || (err->sys != ENOENT && err->sys != EACCES
-		&& err->sys != EPERM && err->sys != ENOTDIR && err->sys != ELOOP))
-		return r;
-	err->code = GPC_ECONFIG;
-	return -GPC_ECONFIG;
-}
-
-static int mount(struct gpc_agent *a, const struct gpc_spec_mount *m,
-	const struct gpc_cancel *cancel, struct gpc_error *err)
-{
-	gpc_autostr *target = NULL, *slashed = NULL;
-	gpc_autostr *what = gpc_format("file_mounts.%s", m->target);
-	const char *one[] = { m->source };
-	const char *const *sources = m->sources.n
-		? (const char *const *)m->sources.v : one;
-	size_t n = m->sources.n ? m->sources.n : m->source ? 1 : 0;
-	int r = gpc_agent_path(a, m->target, what, &target, err);
-
-	if (r < 0)
-		return r;
-	if (n == 0)
-		r = gpc_mkdirs(target, 0755, err);
-	slashed = gpc_format("%s%s", target,
-		n > 1 || gpc_ends_with(m->target, "/") ? "/" : "");
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		if (!gpc_spec_source_is_local(sources[i]))
-			return gpc_fail(err, GPC_EUNSUPPORTED, "%s: %s: only "
-				"paths of this machine can be mounted yet", what,
-				sources[i]);
-		r = gpc_copy_tree(gpc_spec_source_path(sources[i]), slashed,
-			cancel, err);
-	}
-	return gpc_wrap(err, blame_source(r, err), "%s", what);
-}
-
 static const struct gpc_json *part_of(const struct gpc_checkpoint *c, int rank)
 {
 	const struct gpc_json *head = NULL;
@@ -184,8 +145,8 @@ static int restore_all(struct gpc_agent *a, const struct gpc_cancel *cancel,
 {
 	int r = restore_workspace(a, cancel, err);
 
-	for (size_t i = 0; r == 0 && i < a->spec.file_mounts.n; i++)
-		r = mount(a, &a->spec.file_mounts.v[i], cancel, err);
+	if (r == 0)
+		r = gpc_mounts_restore(a, cancel, err);
 	return r < 0 ? r : restore_checkpoint(a, cancel, err);
 }
 
@@ -194,6 +155,7 @@ int gpc_restore_task(void *arg, const struct gpc_cancel *cancel,
 {
 	struct gpc_agent *a = arg;
 	int64_t end = gpc_boot_ms() + RETRY_MAX_MS;
+	gpc_autostr *said = NULL;
 
 	for (;;) {
 		int r = restore_all(a, cancel, err);
@@ -201,6 +163,9 @@ int gpc_restore_task(void *arg, const struct gpc_cancel *cancel,
 		if (r == 0 || !gpc_agent_may_retry(err) || gpc_canceled(cancel)
 			|| gpc_boot_ms() >= end)
 			return r;
+		if (!gpc_eq(said, err->msg))
+			gpc_agent_say(a, GPC_WARN, "%s; tries again", err->msg);
+		gpc_set_str(&said, err->msg);
 		for (int i = 0; i < 10 && !gpc_canceled(cancel); i++)
 			gpc_sleep_ms(RETRY_MS / 10);
 	}

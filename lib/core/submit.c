@@ -54,8 +54,8 @@ int gpc_submit_scan(struct gpc_session *s, const struct gpc_spec *spec,
 		"workdir");
 }
 
-static int pack_workspace(struct gpc_session *s, const struct gpc_tree *tree,
-	const struct gpc_submit_options *options, struct gpc_job *job,
+static int pack_tree(struct gpc_session *s, const struct gpc_tree *tree,
+	const struct gpc_submit_options *options, char **ret_head,
 	struct gpc_submit_result *res, struct gpc_error *err)
 {
 	gpc_auto(gpc_save_result) struct gpc_save_result saved = {0};
@@ -74,11 +74,42 @@ static int pack_workspace(struct gpc_session *s, const struct gpc_tree *tree,
 	r = gpc_snapshot_save(s->store, tree, &save, true, &saved, err);
 	if (r < 0)
 		return gpc_wrap(err, r, "pack %s", tree->root);
-	job->workspace = gpc_strdup(saved.head_blob);
-	res->files = saved.n_files;
-	res->bytes = saved.n_bytes;
-	res->sent_bytes = saved.sent_bytes;
+	*ret_head = gpc_strdup(saved.head_blob);
+	res->files += saved.n_files;
+	res->bytes += saved.n_bytes;
+	res->sent_bytes += saved.sent_bytes;
 	return 0;
+}
+
+static int pack_mount(struct gpc_session *s, const struct gpc_mount *m,
+	const struct gpc_submit_options *options, struct gpc_job *job,
+	struct gpc_submit_result *res, struct gpc_error *err)
+{
+	struct gpc_job_mount *to;
+	char *head;
+	int r = pack_tree(s, &m->tree, options, &head, res, err);
+
+	if (r < 0)
+		return gpc_wrap(err, r, "file_mounts.%s", m->target);
+	to = gpc_vec_push(&job->mounts);
+	to->target = gpc_strdup(m->target);
+	to->head = head;
+	to->file = gpc_strdup(m->file);
+	return 0;
+}
+
+static int pack_all(struct gpc_session *s, const struct gpc_tree *tree,
+	const struct gpc_mounts *mounts,
+	const struct gpc_submit_options *options, struct gpc_job *job,
+	struct gpc_submit_result *res, struct gpc_error *err)
+{
+	int r = 0;
+
+	if (tree->root)
+		r = pack_tree(s, tree, options, &job->workspace, res, err);
+	for (size_t i = 0; r == 0 && i < mounts->n; i++)
+		r = pack_mount(s, &mounts->v[i], options, job, res, err);
+	return r;
 }
 
 static bool is_unclear(int r)
@@ -278,7 +309,8 @@ static int job_exists(struct gpc_session *s, const char *id, bool *ret_exists,
 }
 
 int gpc_submit(struct gpc_session *s, const struct gpc_spec *spec,
-	const struct gpc_tree *tree, const struct gpc_submit_options *options,
+	const struct gpc_tree *tree, const struct gpc_mounts *mounts,
+	const struct gpc_submit_options *options,
 	struct gpc_submit_result *ret_r, struct gpc_error *err)
 {
 	gpc_auto(gpc_job) struct gpc_job job = {0};
@@ -298,8 +330,7 @@ int gpc_submit(struct gpc_session *s, const struct gpc_spec *spec,
 		*ret_r = res;
 	if (r < 0 || res.existed)
 		return r;
-	if (tree->root)
-		r = pack_workspace(s, tree, options, &job, &res, err);
+	r = pack_all(s, tree, mounts, options, &job, &res, err);
 	/* the last moment at which an interrupt leaves nothing behind */
 	if (r == 0 && gpc_canceled(s->cancel))
 		r = gpc_fail(err, GPC_ECANCELED, "interrupted");

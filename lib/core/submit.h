@@ -1,6 +1,7 @@
 /* Submitting: snapshot, records, hand-over. After a crash anywhere nothing is
  * half-made that a reader would take for a job: job.json is the commit. */
 #pragma once
+#include "core/mounts.h"
 #include "core/session.h"
 #include "model/spec.h"
 #include "snapshot/snapshot.h"
@@ -13,7 +14,7 @@ struct gpc_submit_options {
 struct gpc_submit_result {
 	char job[GPC_JOB_ID_SIZE];
 	bool existed;                 /* --once: this job was there before */
-	uint64_t files, bytes, sent_bytes;
+	uint64_t files, bytes, sent_bytes;    /* of workdir and mounts */
 };
 /* Scans spec->workdir (GPC_ENOTFOUND, GPC_EIO with the file named); an empty
  * tree when there is none. with_git: keep .git. */
@@ -23,8 +24,9 @@ int gpc_submit_scan(struct gpc_session *s, const struct gpc_spec *spec,
 /* Adds the first event of a job whose submit died right after job.json. */
 int gpc_submit_finish(struct gpc_session *s, const char *job,
 	struct gpc_error *err) gpc_must_check;
-/* spec: resolved and supported. Makes the job and returns; it does not start a
+/* spec: resolved and supported; tree and mounts: what was scanned for it. Makes the job and returns; it does not start a
  * supervisor (gpc_supervisor_ensure does). */
 int gpc_submit(struct gpc_session *s, const struct gpc_spec *spec,
-	const struct gpc_tree *tree, const struct gpc_submit_options *options,
+	const struct gpc_tree *tree, const struct gpc_mounts *mounts,
+	const struct gpc_submit_options *options,
 	struct gpc_submit_result *ret_r, struct gpc_error *err) gpc_must_check;

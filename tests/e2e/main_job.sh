@@ -75,6 +75,29 @@ run gpc wait "$second"
 like "$(gpc logs "$second")" "hello from the workspace" \
 	"what was submitted is what runs"
 
+mkdir -p data && echo old >data/f && echo one >one.txt
+cat >mounts.yaml <<Y
+name: mounts
+file_mounts: {~/data: ./data, cfg/one.txt: ./one.txt}
+run: |
+  echo "attempt \$GPUCLOUD_ATTEMPT has \$(cat ~/data/f cfg/one.txt)"
+  [ "\$GPUCLOUD_ATTEMPT" = 2 ] && exit
+  until [ -e "$PWD/edited" ]; do sleep 0.1; done
+  exit 1
+recovery: {restarts: 1}
+Y
+run gpc submit --dry-run -v mounts.yaml
+like "$err" "/data -> ~/data: 1 file, 4 " "the plan counts file mounts"
+like "$err" "^    \+ ~/data/f  4 " "-v lists their files"
+run gpc submit -d mounts.yaml
+third=$out
+rm -r data && echo new >one.txt && : >edited
+run gpc wait "$third"
+is "$rc" 0 "a node that starts later needs no file mount's source"
+# Two lines: a file each.
+like "$(gpc logs "$third" --stdout | tr '\n' ' ')" "attempt 2 has old one" \
+	"and has the file mounts that were submitted"
+
 run gpc submit -q --pull fetched job.yaml
 is "$(cat fetched/out/result.txt 2>/dev/null)" "$(seq 1 5)" "--pull fetches at the end"
 

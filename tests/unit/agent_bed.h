@@ -18,6 +18,7 @@
 #include "base/rand.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "core/mounts.h"
 #include "model/node.h"
 #include "model/spec.h"
 #include "provider/node_file.h"
@@ -72,6 +73,28 @@ static inline struct gpc_json *json_of(const char *text)
 	return j;
 }
 
+/* What a submit does with file_mounts. */
+static inline void bed_put_mounts(struct bed *b, const struct gpc_spec *spec,
+	struct gpc_job *job)
+{
+	struct gpc_save_options o = { .prefix = "blobs/" };
+	struct gpc_mounts mounts = {0};
+
+	assert_ok(gpc_mounts_scan(spec, false, NULL, &mounts, &err));
+	for (size_t i = 0; i < mounts.n; i++) {
+		struct gpc_job_mount *to = gpc_vec_push(&job->mounts);
+		struct gpc_save_result saved = {0};
+
+		assert_ok(gpc_snapshot_save(b->store, &mounts.v[i].tree, &o,
+			true, &saved, &err));
+		to->target = gpc_strdup(mounts.v[i].target);
+		to->head = gpc_strdup(saved.head_blob);
+		to->file = gpc_strdup(mounts.v[i].file);
+		gpc_save_result_clear(&saved);
+	}
+	gpc_mounts_clear(&mounts);
+}
+
 static inline void bed_put_job(struct bed *b, const char *yaml,
 	const struct gpc_pairs *secrets)
 {
@@ -89,6 +112,7 @@ static inline void bed_put_job(struct bed *b, const char *yaml,
 	job.owner.hash = gpc_strdup("0123456789abcdef");
 	job.owner.user = gpc_strdup("tester");
 	job.spec = gpc_spec_to_json(&file.tasks.v[0]);
+	bed_put_mounts(b, &file.tasks.v[0], &job);
 	for (size_t i = 0; secrets && i < secrets->n; i++)
 		gpc_strv_add(&job.secrets, secrets->v[i].key);
 	j = gpc_job_write(&job);

@@ -125,8 +125,9 @@ TEST(ends_have_their_reasons)
 			GPC_REASON_TIME_LIMIT, 0, 15, "limits.time of 1s" },
 		{ "setup: sleep 1000\nrun: x\nlimits: {setup: 1s}\n",
 			GPC_REASON_TIME_LIMIT, 0, 15, "limits.setup of 1s" },
-		{ "file_mounts: {data: /nowhere/at/all}\nrun: x\n",
-			GPC_REASON_SPEC_INVALID, 0, 0, "/nowhere/at/all" },
+		/* a folder is where the file should be */
+		{ "file_mounts: {a: /etc/hostname, a/b: /etc/hostname}\nrun: x\n",
+			GPC_REASON_SPEC_INVALID, 0, 0, "file_mounts.a/b" },
 		{ "file_mounts: {/etc/x: /etc/hostname}\nrun: x\n",
 			GPC_REASON_SPEC_INVALID, 0, 0, "/etc/x" },
 		/* a shell that ignores SIGTERM meets SIGKILL after its grace */

@@ -271,16 +271,18 @@ TEST(mounted_files_are_there)
 	gpc_autostr *yaml = NULL, *cmd = NULL;
 
 	cmd = gpc_format("mkdir %s/sub && echo in > %s/sub/f && "
-		"ln -s f %s/sub/l && echo one > %s/one", src, src, src, src);
+		"ln -s f %s/sub/l && echo one > %s/one && "
+		"chmod 640 %s/one", src, src, src, src, src);
 	assert_int_equal(system(cmd), 0);
 	yaml = gpc_format("file_mounts:\n  ~/data: %s/sub\n  cfg/x.txt: %s/one\n"
 		"run: |\n  cat ~/data/f ~/data/l cfg/x.txt\n"
-		"  readlink ~/data/l\n", src, src);
+		"  readlink ~/data/l; ls cfg; stat -c %%a cfg/x.txt\n", src,
+		src);
 	bed_start(&b, yaml);
 	bed_exit(&b, -1, &x);
 	assert_int_equal(x.reason, GPC_REASON_COMPLETED);
 	bed_stream(&b, 0, "log/", &log);
-	assert_string_equal(gpc_buf_str(&log), "in\nin\none\nf\n");
+	assert_string_equal(gpc_buf_str(&log), "in\nin\none\nf\nx.txt\n640\n");
 	gpc_buf_clear(&log);
 	gpc_exit_clear(&x);
 	bed_close(&b);

@@ -24,6 +24,7 @@ static int submit(struct gpc_session *s, const char *members,
 {
 	gpc_auto(gpc_spec) struct gpc_spec spec = {0};
 	gpc_auto(gpc_tree) struct gpc_tree tree = {0};
+	gpc_auto(gpc_mounts) struct gpc_mounts mounts = {0};
 	struct gpc_submit_options options = { .once_key = once };
 	int r;
 
@@ -31,7 +32,10 @@ static int submit(struct gpc_session *s, const char *members,
 	gpc_set_str(&spec.workdir, workdir);
 	gpc_pairs_set(&spec.secrets, "TOKEN", "very-secret");
 	r = gpc_submit_scan(s, &spec, false, false, &tree, err);
-	return r < 0 ? r : gpc_submit(s, &spec, &tree, &options, ret_r, err);
+	if (r == 0)
+		r = gpc_mounts_scan(&spec, false, NULL, &mounts, err);
+	return r < 0 ? r : gpc_submit(s, &spec, &tree, &mounts, &options, ret_r,
+		err);
 }
 
 struct count { int n; const char *part; };
@@ -152,6 +156,90 @@ TEST(a_missing_workdir_makes_nothing)
 	assert_int_equal(count(lab->s->store, "jobs/", NULL), 0);
 	assert_int_equal(count(lab->s->store, "index/", NULL), 0);
 	lab_free(lab);
+}
+
+static void shell(const char *command, const char *dir)
+{
+	gpc_autostr *text = gpc_format("cd '%s' && %s", dir, command);
+
+	assert_int_equal(system(text), 0);
+}
+
+static void restore(struct lab *lab, const char *head, const char *to)
+{
+	gpc_autoptr(gpc_json) *j = NULL;
+	struct gpc_error err;
+
+	assert_ok(gpc_snapshot_get_head(lab->s->store, "blobs/", head, &j,
+		&err));
+	assert_ok(gpc_snapshot_restore(lab->s->store, j, "blobs/", to, NULL,
+		&err));
+}
+
+/* A folder whole, a file by its name, a link to a file as that file. */
+TEST(mounts_are_taken_as_they_are)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *dir = workdir(lab);
+	gpc_autostr *members = NULL;
+	struct gpc_submit_result r = {0};
+	gpc_auto(gpc_view) struct gpc_view v = {0};
+	struct gpc_error err;
+
+	shell("mkdir -p d/.git out && echo old >d/f && echo '*' >d/.gitignore "
+		"&& echo g >d/.git/g && ln -s f d/l && ln -s d/f to-f", dir);
+	members = gpc_format("\"file_mounts\":{\"~/data\":\"%s/d\","
+		"\"one\":\"file://%s/to-f\",\"many\":{\"source\":[\"%s/d\","
+		"\"%s/to-f\"],\"mode\":\"COPY\"}}", dir, dir, dir, dir);
+	assert_ok(submit(lab->s, members, NULL, NULL, &r, &err));
+	assert_int_equal(r.files, 3 + 1 + 3 + 1);
+	shell("echo new >d/f && rm -r d/.git", dir);
+	assert_ok(gpc_view_load(lab->s, r.job, &v, &err));
+	assert_null(v.job.workspace);
+	assert_int_equal(v.job.mounts.n, 4);
+	assert_string_equal(v.job.mounts.v[0].target, "~/data");
+	assert_null(v.job.mounts.v[0].file);
+	assert_string_equal(v.job.mounts.v[1].target, "one");
+	assert_string_equal(v.job.mounts.v[1].file, "f");
+	assert_string_equal(v.job.mounts.v[2].target, "many");
+	assert_string_equal(v.job.mounts.v[3].target, "many/to-f");
+	for (size_t i = 0; i < v.job.mounts.n; i++) {
+		gpc_autostr *to = gpc_format("%s/out/%zu", dir, i);
+
+		restore(lab, v.job.mounts.v[i].head, to);
+		shell("[ $(cat f) = old ]", to);
+	}
+	shell("[ $(readlink out/0/l) = f ] && [ $(cat out/0/.git/g) = g ]", dir);
+	shell("[ $(ls -A out/1) = f ]", dir);
+	lab_free(lab);
+}
+
+TEST(a_mount_that_cannot_be_read_makes_nothing)
+{
+	static const struct { const char *source, *says; int code; } bad[] = {
+		{ "/nowhere/at/all", "cannot read /nowhere/at/all",
+			GPC_ENOTFOUND },
+		{ "/dev/null", "neither a file nor a folder", GPC_ECONFIG },
+		{ "/proc/self/mem/x", "cannot read /proc/self/mem/x", 0 },
+	};
+
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		struct lab *lab = lab_new(0);
+		gpc_autostr *members = gpc_format(
+			"\"file_mounts\":{\"data\":\"%s\"}", bad[i].source);
+		struct gpc_submit_result r = {0};
+		struct gpc_error err;
+		int rc = submit(lab->s, members, NULL, NULL, &r, &err);
+
+		assert_true(rc < 0);
+		if (bad[i].code)
+			assert_int_equal(rc, -bad[i].code);
+		assert_has(err.msg, "file_mounts.data");
+		assert_has(err.msg, bad[i].says);
+		assert_int_equal(count(lab->s->store, "jobs/", NULL), 0);
+		assert_int_equal(count(lab->s->store, "index/", NULL), 0);
+		lab_free(lab);
+	}
 }
 
 /* Answers of puts that are lost: one job, and the submit succeeds. */
@@ -281,6 +369,8 @@ int main(void)
 		cmocka_unit_test(once_is_once),
 		cmocka_unit_test(a_bad_claim_is_named),
 		cmocka_unit_test(a_missing_workdir_makes_nothing),
+		cmocka_unit_test(mounts_are_taken_as_they_are),
+		cmocka_unit_test(a_mount_that_cannot_be_read_makes_nothing),
 		cmocka_unit_test(a_lost_answer_at_each_put),
 		cmocka_unit_test(a_kill_at_each_put),
 		cmocka_unit_test(a_job_without_its_first_event_runs),
