@@ -1,6 +1,7 @@
 /* `gpucloud resume`: a new attempt of an ended job, from its newest checkpoint
  * or from a named one. Secrets were deleted at the end and are asked for again.
  */
+#include "base/time.h"
 #include "cmd/command.h"
 #include "cmd/follow.h"
 #include "cmd/session_open.h"
@@ -77,12 +78,28 @@ static int follow(struct gpc_cmd *c, struct gpc_session *s,
 	return 0;
 }
 
+/* An end that a node has told is in the journal a moment later. */
+static int load_recorded(struct gpc_session *s, const char *job,
+	struct gpc_view *v, struct gpc_error *err)
+{
+	int64_t end = gpc_boot_ms() + 5000;
+	int r = gpc_view_load(s, job, v, err);
+
+	while (!r && v->derived && gpc_boot_ms() < end &&
+		!gpc_canceled(s->cancel)) {
+		gpc_view_clear(v);
+		gpc_sleep_ms(50);
+		r = gpc_view_load(s, job, v, err);
+	}
+	return r;
+}
+
 static int start(struct gpc_cmd *c, struct gpc_session *s, const char *job,
 	const struct gpc_pairs *secrets, struct gpc_error *err)
 {
 	const struct resume *o = c->ctx;
 	gpc_auto(gpc_view) struct gpc_view v = {0};
-	int r = gpc_view_load(s, job, &v, err);
+	int r = load_recorded(s, job, &v, err);
 
 	if (!r && gpc_job_status_is_end(v.state.status))
 		r = check_secrets(&v.job, secrets, err);

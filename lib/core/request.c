@@ -202,7 +202,6 @@ int gpc_request_resume(struct gpc_session *s, const char *id,
 {
 	gpc_auto(gpc_job) struct gpc_job job = {0};
 	gpc_auto(gpc_journal) struct gpc_journal j = {0};
-	struct gpc_json *data = NULL;
 	int r = load_job(s, id, &job, err);
 
 	if (r == 0)
@@ -215,15 +214,17 @@ int gpc_request_resume(struct gpc_session *s, const char *id,
 	 * supervisor, an unlisted live job would be seen by nobody. */
 	if (r == 0)
 		r = gpc_index_put_live(s->store, &job, err);
-	if (r < 0)
-		return r;
-	data = gpc_json_object();
-	if (checkpoint)
-		gpc_json_set_str(data, "checkpoint", checkpoint);
-	r = gpc_journal_append(&j, GPC_EVENT_RESUME, data, err);
-	if (r == -GPC_ECONFLICT)
-		return gpc_fail(err, GPC_ECONFLICT,
-			"job %s changed meanwhile: it is %s", id,
-			gpc_job_status_to_str(j.state.status));
-	return r;
+	for (int i = 0; r == 0 && i < REQUEST_TRIES; i++) {
+		struct gpc_json *data = gpc_json_object();
+
+		if (checkpoint)
+			gpc_json_set_str(data, "checkpoint", checkpoint);
+		r = gpc_journal_append(&j, GPC_EVENT_RESUME, data, err);
+		if (r != -GPC_ECONFLICT)
+			return r;
+		/* such as a node's release, which comes after the end */
+		r = check_resumable(&j, err);
+	}
+	return r < 0 ? r : gpc_fail(err, GPC_ECONFLICT,
+		"job %s: its journal is too busy", id);
 }

@@ -308,6 +308,40 @@ TEST(a_request_that_loses_a_race_is_made_again)
 	lab_free(lab);
 }
 
+static void take_over(void *arg)
+{
+	struct intruder *x = arg;
+	gpc_auto(gpc_journal) struct gpc_journal j = {0};
+	struct gpc_json *data = gpc_json_object();
+	struct gpc_error err;
+
+	gpc_json_set_str(data, "supervisor", "another");
+	gpc_journal_init(&j, x->lab->inner, x->job, "intruder");
+	assert_ok(gpc_journal_refresh(&j, NULL, &err));
+	assert_ok(gpc_journal_append(&j, GPC_EVENT_SUPERVISOR, data, &err));
+}
+
+TEST(a_resume_that_loses_a_race_is_made_again)
+{
+	struct lab *lab = lab_new(LAB_FAULTY);
+	gpc_autostr *job = lab_job(lab, "");
+	gpc_autostr *events = gpc_format("jobs/%s/events/", job);
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+	struct intruder x = { lab, job };
+	struct gpc_error err;
+
+	finish(lab, sv, job, 3);
+	gpc_store_fault_reset(lab->s->store);
+	gpc_store_fault_add(lab->s->store, &(struct gpc_fault){
+		.op = GPC_FAULT_PUT, .how = GPC_FAULT_CALL, .nth = 1,
+		.prefix = events, .call = take_over, .arg = &x });
+	assert_ok(gpc_request_resume(lab->s, job, NULL, NULL, &err));
+	assert_int_equal(lab_events(lab, job, "resume"), 1);
+	assert_ok(gpc_journal_verify(lab->inner, job, &err));
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
 /* --- what is held --------------------------------------------------------------------- */
 
 static size_t orphans(struct lab *lab)
@@ -425,6 +459,7 @@ int main(void)
 		cmocka_unit_test(requests_of_no_job),
 		cmocka_unit_test(cancel_is_asked_once),
 		cmocka_unit_test(a_request_that_loses_a_race_is_made_again),
+		cmocka_unit_test(a_resume_that_loses_a_race_is_made_again),
 		cmocka_unit_test(orphans_are_told_and_ended),
 		cmocka_unit_test(a_node_of_an_open_intent_is_no_orphan),
 		cmocka_unit_test(a_gone_node_that_is_still_shown_is_no_orphan),
