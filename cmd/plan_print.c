@@ -136,6 +136,12 @@ static size_t biggest(const struct gpc_tree *t, size_t ret_at[BIGGEST])
 	return n;
 }
 
+/* A name with a newline in it must not look like a line of the plan. Owned. */
+static char *one_line(const char *name)
+{
+	return gpc_str_printable(name, strlen(name));
+}
+
 static void say_biggest(struct gpc_cmd *c, const struct gpc_tree *t)
 {
 	gpc_auto(gpc_strv) struct gpc_strv list = {0};
@@ -145,7 +151,9 @@ static void say_biggest(struct gpc_cmd *c, const struct gpc_tree *t)
 		return;
 	for (size_t i = 0; i < n; i++) {
 		gpc_autostr *size = gpc_phrase_size(t->entries.v[at[i]].size);
-		gpc_strv_addf(&list, "%s %s", t->entries.v[at[i]].path, size);
+		gpc_autostr *name = one_line(t->entries.v[at[i]].path);
+
+		gpc_strv_addf(&list, "%s %s", name, size);
 	}
 	gpc_autostr *text = gpc_strv_join(&list, ", ");
 	gpc_autostr *line = gpc_format("biggest: %s", text);
@@ -187,8 +195,9 @@ static void say_excluded(struct gpc_cmd *c, const struct gpc_tree *t)
 	struct rule *rules = count_rules(t, &n);
 
 	for (size_t i = 0; i < n && i < RULES; i++) {
+		gpc_autostr *rule = one_line(rules[i].text ? rules[i].text : "?");
 		gpc_autostr *line = gpc_format("left out: %zu by %s",
-			rules[i].n, rules[i].text ? rules[i].text : "?");
+			rules[i].n, rule);
 		item(c, "", line);
 	}
 	if (n > RULES) {
@@ -206,23 +215,29 @@ static void say_files(struct gpc_cmd *c, const struct gpc_tree *t,
 	for (size_t i = 0; i < t->entries.n; i++) {
 		const struct gpc_entry *e = &t->entries.v[i];
 		gpc_autostr *size = gpc_phrase_size(e->size);
+		gpc_autostr *name = one_line(e->path);
 
 		if (e->kind == GPC_ENTRY_FILE)
-			gpc_say(&c->talk, "    + %s%s  %s", in, e->path, size);
+			gpc_say(&c->talk, "    + %s%s  %s", in, name, size);
 		else
-			gpc_say(&c->talk, "    + %s%s%s", in, e->path,
+			gpc_say(&c->talk, "    + %s%s%s", in, name,
 				e->kind == GPC_ENTRY_DIR ? "/" : "  (link)");
 	}
-	for (size_t i = 0; i < t->excluded.n; i++)
-		gpc_say(&c->talk, "    - %s%s%s  by %s", in,
-			t->excluded.v[i].path, t->excluded.v[i].dir ? "/" : "",
-			t->excluded.v[i].rule ? t->excluded.v[i].rule : "?");
+	for (size_t i = 0; i < t->excluded.n; i++) {
+		const char *rule = t->excluded.v[i].rule;
+		gpc_autostr *name = one_line(t->excluded.v[i].path);
+		gpc_autostr *by = one_line(rule ? rule : "?");
+
+		gpc_say(&c->talk, "    - %s%s%s  by %s", in, name,
+			t->excluded.v[i].dir ? "/" : "", by);
+	}
 }
 
 static void say_unreadable(struct gpc_cmd *c, const struct gpc_tree *t)
 {
 	if (t->unreadable.n) {
-		gpc_autostr *list = gpc_strv_join(&t->unreadable, ", ");
+		gpc_autostr *names = gpc_strv_join(&t->unreadable, ", ");
+		gpc_autostr *list = one_line(names);
 		gpc_autostr *line = gpc_format("skipped as unreadable: %s", list);
 		item(c, "", line);
 	}
@@ -307,9 +322,11 @@ void gpc_plan_say(struct gpc_cmd *c, const struct gpc_plan_text *t)
 		return;
 	gpc_say(&c->talk, "Plan for %s:", t->spec->name ? t->spec->name :
 		"this job");
-	if (t->spec->original_name)
-		gpc_say(&c->talk, "  (named \"%s\" in the spec)",
-			t->spec->original_name);
+	if (t->spec->original_name) {
+		gpc_autostr *name = one_line(t->spec->original_name);
+
+		gpc_say(&c->talk, "  (named \"%s\" in the spec)", name);
+	}
 	say_offer(c, t->plan);
 	say_end(c, t);
 	say_workspace(c, t);

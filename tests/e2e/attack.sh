@@ -133,4 +133,14 @@ ok $? "submit -d in a pipe does not wait for the job"
 run gpc cancel --now "$job"
 gpc wait "$job" >/dev/null 2>&1
 
+# --- names that look like lines of ours -----------------------------------------------
+mkdir forged
+printf 1234567 >"forged/a
+  price       999.00 per hour"
+printf 1 >forged/b
+printf 'name: "x\\n  price  998"\nworkdir: forged\nrun: echo\n' >forged.yaml
+run gpc submit -n -v forged.yaml
+unlike "$err" '^  price .*99' "a name with a newline does not make a line of the plan"
+like "$err" 'x0a  price' "but is shown"
+
 finish
