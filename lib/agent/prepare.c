@@ -13,8 +13,9 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "record/keys.h"
+#include "record/secrets.h"
 
-enum { SECRETS_MAX = 1 << 20, RESERVE = 256 * 1024 };
+enum { RESERVE = 256 * 1024 };
 #define RESERVE_FILE "reserve"
 
 bool gpc_agent_may_retry(const struct gpc_error *err)
@@ -37,43 +38,17 @@ enum gpc_reason gpc_agent_reason_of(const struct gpc_error *err)
 	return GPC_REASON_AGENT_FAILED;
 }
 
-static void take_secrets(struct gpc_agent *a, const struct gpc_json *j)
-{
-	for (const struct gpc_json *m = gpc_json_first(j); m;
-		m = gpc_json_next(m))
-		if (gpc_json_str(m))
-			gpc_pairs_set(&a->secrets, gpc_json_key(m),
-				gpc_json_str(m));
-}
-
-static void wipe(struct gpc_buf *b)
-{
-	volatile char *p = b->data;
-
-	for (size_t i = 0; p && i < b->cap; i++)
-		p[i] = 0;
-}
-
 static int read_secrets(struct gpc_agent *a, struct gpc_error *err)
 {
-	gpc_auto(gpc_buf) struct gpc_buf b = {0};
-	gpc_autoptr(gpc_json) *j = NULL;
-	gpc_key key;
 	int r;
 
 	if (a->job.secrets.n == 0)
 		return 0;
-	r = gpc_store_get(a->store, gpc_key_secrets(key, a->job.id),
-		SECRETS_MAX, &b, err);
+	r = gpc_secrets_get(a->store, a->job.id, &a->secrets, err);
 	if (r == -GPC_ENOTFOUND)
 		return gpc_fail(err, GPC_ECONFIG, "the job's secrets are not in "
 			"the store any more; submit or resume it with them");
-	if (r == 0)
-		r = gpc_json_parse(b.data, b.len, &j, err);
-	if (r == 0)
-		take_secrets(a, j);
-	wipe(&b);
-	return gpc_wrap(err, r, "secrets");
+	return r;
 }
 
 static void to_stream(void *arg, const char *line, size_t n)

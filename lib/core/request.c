@@ -10,6 +10,7 @@
 #include "record/index.h"
 #include "record/journal.h"
 #include "record/keys.h"
+#include "record/secrets.h"
 
 #define REQUEST_TRIES 100
 
@@ -153,10 +154,8 @@ static int load_job(struct gpc_session *s, const char *id, struct gpc_job *job,
 static int put_secrets_again(struct gpc_session *s, const struct gpc_job *job,
 	const struct gpc_pairs *given, struct gpc_error *err)
 {
-	gpc_autoptr(gpc_json) *j = gpc_json_object();
+	gpc_auto(gpc_pairs) struct gpc_pairs values = {0};
 	gpc_auto(gpc_strv) struct gpc_strv missing = {0};
-	gpc_autostr *text = NULL;
-	gpc_key key;
 	int r;
 
 	for (size_t i = 0; i < job->secrets.n; i++) {
@@ -164,7 +163,7 @@ static int put_secrets_again(struct gpc_session *s, const struct gpc_job *job,
 		const char *value = given ? gpc_pairs_get(given, name) : NULL;
 
 		if (value)
-			gpc_json_set_str(j, name, value);
+			gpc_pairs_set(&values, name, value);
 		else
 			gpc_strv_add(&missing, name);
 	}
@@ -177,11 +176,7 @@ static int put_secrets_again(struct gpc_session *s, const struct gpc_job *job,
 			"environment) or --secret NAME=@FILE");
 		return r;
 	}
-	if (job->secrets.n == 0)
-		return 0;
-	text = gpc_json_print(j);
-	return gpc_store_put(s->store, gpc_key_secrets(key, job->id), text,
-		strlen(text), 0, err);
+	return gpc_secrets_put(s->store, job->id, &values, err);
 }
 
 static int check_resumable(const struct gpc_journal *j, struct gpc_error *err)

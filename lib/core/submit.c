@@ -15,6 +15,7 @@
 #include "record/index.h"
 #include "record/journal.h"
 #include "record/keys.h"
+#include "record/secrets.h"
 
 #define PUT_TRIES 6
 #define CLAIM_MAX ((size_t)256)
@@ -146,20 +147,6 @@ static int put_json(struct gpc_store *s, const char *key, struct gpc_json *j,
 	return put_text(s, key, text, flags, ret_repeated, err);
 }
 
-static int put_secrets(struct gpc_session *s, const char *job,
-	const struct gpc_pairs *secrets, struct gpc_error *err)
-{
-	struct gpc_json *j = NULL;
-	gpc_key key;
-
-	if (secrets->n == 0)
-		return 0;
-	j = gpc_json_object();
-	gpc_vec_each(p, secrets)
-		gpc_json_set_str(j, p->key, p->value);
-	return put_json(s->store, gpc_key_secrets(key, job), j, 0, NULL, err);
-}
-
 /* "<id> <created ms>": both, so that whoever finishes a submit that was cut
  * short finds the same index entry. */
 static int read_claim(const char *key, struct gpc_str text, struct gpc_job *job,
@@ -279,7 +266,7 @@ static int write_records(struct gpc_session *s, const struct gpc_spec *spec,
 	struct gpc_error why = {0};
 	bool repeated = false;
 	gpc_key key;
-	int r = put_secrets(s, job->id, &spec->secrets, err);
+	int r = gpc_secrets_put(s->store, job->id, &spec->secrets, err);
 
 	if (r == 0)
 		r = gpc_index_put_live(s->store, job, err);

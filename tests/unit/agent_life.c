@@ -2,6 +2,7 @@
  * kinds, several ranks, and that nothing is ever left running.
  */
 #include "agent_bed.h"
+#include "record/secrets.h"
 
 TEST(output_arrives_byte_for_byte)
 {
@@ -69,7 +70,6 @@ TEST(setup_then_run_in_one_environment)
 	struct gpc_buf log = {0};
 	struct gpc_json *data = gpc_json_object();
 	struct gpc_pairs secrets = {0};
-	gpc_key key;
 
 	bed_open(&b);
 	gpc_pairs_set(&secrets, "TOKEN", "s3cret");
@@ -80,8 +80,7 @@ TEST(setup_then_run_in_one_environment)
 		"  echo cwd $(basename $PWD)\n"
 		"  echo ${GPUCLOUD_RESUME_FROM-nothing to resume}\n"
 		"  command -v gpucloud >/dev/null && echo on PATH\n", &secrets);
-	assert_ok(gpc_store_put(b.store, gpc_key_secrets(key, JOB),
-		"{\"TOKEN\": \"s3cret\"}", 19, 0, &err));
+	assert_ok(gpc_secrets_put(b.store, JOB, &secrets, &err));
 	gpc_json_set_int(data, "num_nodes", 1);
 	bed_append(&b, GPC_EVENT_SUBMITTED, data);
 	bed_attempt(&b, NULL, 0, true);

@@ -1,0 +1,83 @@
+/* Values pass through here and leave no copy behind in our own buffers. */
+#include "record/secrets.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/time.h"
+#include "base/vec.h"
+#include "dep/json.h"
+#include "record/keys.h"
+
+#define SECRETS_VERSION 1
+#define PUT_TRIES 4
+#define PAUSE_MS 100
+#define SECRETS_MAX ((size_t)4 << 20)
+
+static void wipe(char *text, size_t n)
+{
+	volatile char *p = text;
+
+	for (size_t i = 0; p && i < n; i++)
+		p[i] = 0;
+}
+
+int gpc_secrets_put(struct gpc_store *s, const char *job,
+	const struct gpc_pairs *secrets, struct gpc_error *err)
+{
+	gpc_autoptr(gpc_json) *j = gpc_json_object();
+	struct gpc_json *values = gpc_json_object();
+	gpc_autostr *text = NULL;
+	gpc_key key;
+	int r = 0;
+
+	gpc_vec_each(p, secrets)
+		gpc_json_set_str(values, p->key, p->value);
+	gpc_json_set_int(j, "v", SECRETS_VERSION);
+	gpc_json_set(j, "secrets", values);
+	text = gpc_json_print(j);
+	gpc_key_secrets(key, job);
+	/* A plain put of the same bytes may be repeated after any answer. */
+	for (int i = 0; secrets->n > 0 && i < PUT_TRIES; i++) {
+		r = gpc_store_put(s, key, text, strlen(text), 0, err);
+		if (r == 0 || !gpc_code_retryable((enum gpc_code)-r))
+			break;
+		gpc_sleep_ms(PAUSE_MS << i);
+	}
+	wipe(text, strlen(text));
+	return gpc_wrap(err, r, "secrets");
+}
+
+static int take(const struct gpc_json *j, struct gpc_pairs *ret_secrets,
+	struct gpc_error *err)
+{
+	const struct gpc_json *m;
+
+	if (gpc_json_get_int(j, "v", 0) != SECRETS_VERSION)
+		return gpc_fail(err, GPC_EUNSUPPORTED,
+			"written by another version of gpucloud");
+	for (m = gpc_json_first(gpc_json_get(j, "secrets")); m;
+		m = gpc_json_next(m)) {
+		if (gpc_json_str(m))
+			gpc_pairs_set(ret_secrets, gpc_json_key(m),
+				gpc_json_str(m));
+	}
+	return 0;
+}
+
+int gpc_secrets_get(struct gpc_store *s, const char *job,
+	struct gpc_pairs *ret_secrets, struct gpc_error *err)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	gpc_autoptr(gpc_json) *j = NULL;
+	gpc_key key;
+	int r = gpc_store_get(s, gpc_key_secrets(key, job), SECRETS_MAX, &b,
+		err);
+
+	if (r == 0)
+		r = gpc_json_parse(b.data, b.len, &j, err);
+	if (r == 0)
+		r = take(j, ret_secrets, err);
+	wipe(b.data, b.cap);
+	return gpc_wrap(err, r, "secrets");
+}

@@ -1,0 +1,13 @@
+/* secrets/<job>: {v, secrets: {NAME: VALUE}}, the only place that holds the
+ * values; deleted by whoever ends the job. */
+#pragma once
+#include "base/err.h"
+#include "base/map.h"
+#include "store/store.h"
+
+/* Nothing is put when there are none. The text that was sent is wiped. */
+int gpc_secrets_put(struct gpc_store *s, const char *job,
+	const struct gpc_pairs *secrets, struct gpc_error *err) gpc_must_check;
+/* Adds to ret_secrets. GPC_ENOTFOUND: they were deleted. */
+int gpc_secrets_get(struct gpc_store *s, const char *job,
+	struct gpc_pairs *ret_secrets, struct gpc_error *err) gpc_must_check;
