@@ -179,6 +179,10 @@ static int lose(struct gpc_supervision *sv, const struct gpc_exit *x,
 	if (sv->ran_ms)
 		gpc_json_set_int(data, "ran_ms", sv->ran_ms);
 	gpc_json_set_bool(data, "progress", made_progress(sv));
+	/* Until the next one runs, and with the end if there is none. */
+	if (x->detail)
+		gpc_supervision_note(sv, "attempt %d: %s",
+			sv->journal.state.attempt, x->detail);
 	return gpc_supervision_append(sv, GPC_EVENT_LOST, data, progressed, err);
 }
 
