@@ -177,8 +177,8 @@ int gpc_blob_get(struct gpc_store *store, const char *prefix,
 		r = gpc_fail(err, GPC_EPROTO,
 			"blob %s is damaged: its bytes do not match its name",
 			key);
-		gpc_hint(err, "save the snapshot again; the store has lost or "
-			"changed bytes");
+		gpc_hint(err, "the store has lost or changed bytes: delete that "
+			"object, then save (submit) the same files again");
 		return r;
 	}
 	gpc_spool_rewind(spool);
