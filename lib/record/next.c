@@ -7,6 +7,9 @@
 #include "base/vec.h"
 
 #define MAX_NO_PROGRESS 2
+#define MAX_YOUNG 5
+#define YOUNG_MS 60000
+#define YOUNG_GAP_MS 600000
 
 struct plan {
 	const struct gpc_job_state *st;
@@ -134,6 +137,31 @@ bool gpc_state_may_retry(const struct gpc_job_state *st,
 	return false;
 }
 
+/* Whether an attempt lost its machine soon after its program began, with
+ * nothing saved. */
+static bool died_young(const struct gpc_try *t)
+{
+	return (t->reason == GPC_REASON_NODE_LOST ||
+		t->reason == GPC_REASON_AGENT_FAILED) && !t->checkpoint &&
+		(!t->running_ms_at || t->ended_ms - t->running_ms_at < YOUNG_MS);
+}
+
+/* Machines that die one after another as soon as the program runs on them die of
+ * the program. Its first lines of log are no reason to buy machines for ever. */
+static bool all_die_young(const struct gpc_job_state *st)
+{
+	size_t i = st->tries.n;
+	int n = 0;
+
+	while (i-- > 0 && died_young(&st->tries.v[i])) {
+		n++;
+		if (i > 0 && st->tries.v[i].started_ms -
+			st->tries.v[i - 1].ended_ms > YOUNG_GAP_MS)
+			break;          /* resumed meanwhile */
+	}
+	return n >= MAX_YOUNG;
+}
+
 static void recover(struct plan *p)
 {
 	const struct gpc_try *t = NULL;
@@ -146,7 +174,7 @@ static void recover(struct plan *p)
 	else if (!gpc_state_may_retry(p->st, p->policy, t->reason, t->code,
 		t->signal))
 		add_end(p, t->reason, t);
-	else if (p->st->no_progress >= MAX_NO_PROGRESS)
+	else if (p->st->no_progress >= MAX_NO_PROGRESS || all_die_young(p->st))
 		add_end(p, GPC_REASON_NO_PROGRESS, t);
 	else
 		add(p, (struct gpc_action){ .kind = GPC_ACTION_ATTEMPT,

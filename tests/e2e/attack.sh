@@ -143,4 +143,15 @@ run gpc submit -n -v forged.yaml
 unlike "$err" '^  price .*99' "a name with a newline does not make a line of the plan"
 like "$err" 'x0a  price' "but is shown"
 
+# --- a program that takes its machine down each time ------------------------------------
+cat >deadly.yaml <<'Y'
+name: deadly
+run: echo starting; sleep 0.5; kill -9 $PPID
+Y
+run gpc submit -q deadly.yaml
+is "$rc" 125 "it does not get machines for ever"
+is "$(reason_of @)" no_progress "the job ends for want of progress"
+is "$(gpc status @ -o json | jq '[.. | .attempt? // empty | numbers] | max')" 5 \
+	"after five machines"
+
 finish

@@ -262,6 +262,31 @@ TEST(error_of_one_rank_ends_the_job)
 	lab_free(lab);
 }
 
+/* A program that takes its machine down each time, though not without a word. */
+TEST(no_progress_when_all_die_young)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+
+	for (int attempt = 1; attempt <= 7; attempt++) {
+		run(lab, sv, job, attempt);
+		lab_log(lab, job, attempt, 0, "starting\n");
+		/* The second lives longer: counting begins after it. */
+		lab_advance(attempt == 2 ? 2 * MINUTE : 2000);
+		lab_step(sv);
+		let_die(lab, 0);
+		lab_advance(2000);
+		lab_step(sv);
+	}
+	lab_finish(sv, MINUTE);
+	assert_reason(sv, "no_progress");
+	assert_int_equal(lab_state(sv)->attempt, 7);
+	lab_check(lab, job, 1);
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
 TEST(no_progress_after_two)
 {
 	struct lab *lab = lab_new(0);
@@ -587,6 +612,7 @@ int main(void)
 		cmocka_unit_test(lost_rank_is_not_the_other_ranks_error),
 		cmocka_unit_test(error_of_one_rank_ends_the_job),
 		cmocka_unit_test(no_progress_after_two),
+		cmocka_unit_test(no_progress_when_all_die_young),
 		cmocka_unit_test(progress_goes_on),
 		cmocka_unit_test(stale_beat_is_a_lost_node),
 		cmocka_unit_test(own_errors_restart_when_asked),
