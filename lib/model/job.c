@@ -126,8 +126,8 @@ static const struct {
 		GPC_JOB_FAILED,
 		"check that the store can be reached from the node"},
 	[GPC_REASON_NO_PROGRESS] = {GPC_RETRY_NEVER, OTHER, GPC_JOB_FAILED,
-		"two attempts ended without a checkpoint or a line of log: "
-		"see `gpucloud logs`"},
+		"attempt after attempt ended without getting anywhere: see "
+		"`gpucloud logs`"},
 	[GPC_REASON_SPEC_INVALID] = {GPC_RETRY_NEVER, OTHER, GPC_JOB_FAILED,
 		"correct the spec and submit it again"},
 	[GPC_REASON_IDLE] = {GPC_RETRY_NEVER, LIMIT, GPC_JOB_FAILED,
