@@ -22,6 +22,7 @@ enum {
 	RESTLESS_MIN_MS = 2000, RESTLESS_MAX_MS = 5000,
 	ALWAYS_RESTLESS_MS = 60000, /* then also one that changes while it is read */
 	RETRY_MS = 5000, SMALL = 64 * 1024,
+	GONE_MS = 2000,             /* for parts that are on their way */
 	FULL_MS = 10000,            /* no room for the last save: then the job fails */
 };
 
@@ -247,14 +248,34 @@ static bool died_badly(const struct gpc_agent *a)
 		|| code == 128 + SIGFPE;
 }
 
+static bool lacks_a_rank(const struct gpc_agent *a)
+{
+	return a->saver->all_ranks && a->stop.asked &&
+		a->stop.reason == GPC_REASON_NODE_LOST;
+}
+
+/* A save that began before the end may wait for the part of a rank that is gone,
+ * and with it all that comes after. */
+static void stop_waiting(struct gpc_agent *a)
+{
+	int64_t patience = lacks_a_rank(a) ? GONE_MS :
+		a->saver->patience_ms + PART_SPARE_MS;
+
+	if (atomic_load(&a->saver->in_parts) &&
+		gpc_boot_ms() - a->step_since_ms >= patience)
+		gpc_worker_cancel(a->worker);
+}
+
 bool gpc_saver_finish(struct gpc_agent *a, const char *label)
 {
 	struct gpc_saver *s = a->saver;
 
 	if (!s || s->finished)
 		return false;
-	if (gpc_worker_busy(a->worker) || s->task != GPC_SAVER_IDLE)
+	if (gpc_worker_busy(a->worker) || s->task != GPC_SAVER_IDLE) {
+		stop_waiting(a);
 		return true;
+	}
 	if (s->last_again && !a->abandoned && (!a->stop.asked || a->stop.save)) {
 		if (gpc_boot_ms() < s->look_due_ms)
 			return true;
@@ -270,6 +291,12 @@ bool gpc_saver_finish(struct gpc_agent *a, const char *label)
 		return true;
 	}
 	s->finishing = true;
+	if (lacks_a_rank(a)) {
+		gpc_agent_note(a, "not saved at the end: a rank that owns a part "
+			"is gone");
+		s->finished = true;
+		return false;
+	}
 	if (a->writing_when_killed) {
 		gpc_agent_note(a, "not saved at the end: a checkpoint file was "
 			"being written when the program was killed");

@@ -19,7 +19,6 @@
 #include "snapshot/snapshot.h"
 
 enum { QUIET_MS = 400, RESTLESS_MS = 1200, PARTS_MAX_MS = 10 * 60 * 1000, PART_LOOK_MS = 200,
-	PART_SPARE_MS = 15000,
 	PART_MAX = 4 << 20 };
 
 static int scan(const struct gpc_saver *s, const struct gpc_cancel *cancel,
@@ -229,8 +228,11 @@ static int commit(struct gpc_saver *s, const struct gpc_save_result *saved,
 		c.rest = gpc_json_object();
 		gpc_json_set_int(c.rest, "request", s->request.number);
 	}
-	if (s->all_ranks)
+	if (s->all_ranks) {
+		atomic_store(&s->in_parts, true);
 		r = add_parts(s, &c, cancel, err);
+		atomic_store(&s->in_parts, false);
+	}
 	if (r == 0)
 		r = gpc_checkpoint_put(s->store, s->job, &c, err);
 	if (r == 0)

@@ -1,6 +1,7 @@
 /* Inside the saver: checkpoint.c decides when, save.c does it in the worker,
  * prune.c removes old ones there. */
 #pragma once
+#include <stdatomic.h>
 #include "agent/context.h"
 #include "dep/json.h"
 
@@ -40,7 +41,10 @@ struct gpc_saver {
 	uint64_t saved_print, seen_print;   /* fingerprints of the tree */
 	struct gpc_json *base;       /* head of this rank's newest save */
 	bool changed, saved, empty, suspect;
+	atomic_bool in_parts;        /* it waits for the other ranks */
 };
+
+enum { PART_SPARE_MS = 15000 };   /* after the patience, for others' parts */
 
 /* Tasks for the worker. */
 int gpc_saver_task_save(void *arg, const struct gpc_cancel *cancel,

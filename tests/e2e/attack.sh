@@ -154,4 +154,31 @@ is "$(reason_of @)" no_progress "the job ends for want of progress"
 is "$(gpc status @ -o json | jq '[.. | .attempt? // empty | numbers] | max')" 5 \
 	"after five machines"
 
+# --- a rank that is lost while its part of a checkpoint is waited for -----------------------
+cat >parts.yaml <<'Y'
+name: parts
+num_nodes: 2
+checkpoint: {path: ck, ranks: all, upload_every: 1s}
+run: |
+  mkdir -p ck; n=$(cat ck/n 2>/dev/null || echo 0)
+  while [ "$n" -lt 6 ]; do n=$((n + 1)); echo $n >ck/tmp; mv ck/tmp ck/n; sleep 1; done
+Y
+job=$(gpc submit -q -d parts.yaml)
+wait_until 20 in_state "$job" RUNNING
+rank_1=$(for p in $(job_pids "$job"); do
+	tr '\0' '\n' 2>/dev/null <"/proc/$p/environ" |
+		grep -Eq '^GPUCLOUD_NODE_ID=.{36}-1$' && echo "$p"
+done)
+# shellcheck disable=SC2086  # a list of ids
+kill_pids STOP $rank_1
+wait_until 10 test -e "$STORE/jobs/$job/1/0/save.json"
+# shellcheck disable=SC2086
+kill_pids KILL $rank_1
+run gpc wait "$job"
+is "$rc" 0 "it ends well" || note "$err"
+moment() { cat "$STORE/jobs/$job/events"/*.json | jq -s "[.[] | select(.type == \"$1\")][$2].at_ms"; }
+took=$(($(moment attempt 1) - $(moment lost 0)))
+[ "$took" -lt $((10000 * SLOW)) ]
+ok $? "and goes on soon after the loss ($took ms)"
+
 finish
