@@ -260,6 +260,23 @@ int lab_running(struct lab *lab)
 	return n;
 }
 
+void lab_leave(struct lab *lab, const char *job)
+{
+	struct gpc_provider_context ctx;
+	gpc_autoptr(gpc_provider) *p = NULL;
+	gpc_auto(gpc_journal) struct gpc_journal j = {0};
+	struct gpc_error err;
+
+	gpc_journal_init(&j, lab->s->store, job, "");
+	assert_ok(gpc_journal_refresh(&j, NULL, &err));
+	assert_ok(gpc_session_provider(lab->s, "fake", &ctx, &p, &err));
+	gpc_vec_each(n, &j.state.nodes) {
+		const char *id = n->id;
+
+		assert_ok(p->ops->destroy(p, &id, 1, &err));
+	}
+}
+
 /* --- agents ------------------------------------------------------------------- */
 void lab_beat(struct lab *lab, const char *job, int attempt, int rank,
 	enum gpc_phase phase)

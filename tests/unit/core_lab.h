@@ -52,6 +52,9 @@ struct lab_ledger lab_ledger(struct lab *lab);
 /* Nodes that run now, whoever's. */
 int lab_running(struct lab *lab);
 
+/* A job's nodes go, as those do that release themselves. */
+void lab_leave(struct lab *lab, const char *job);
+
 /* --- agents ----------------------------------------------------------------- */
 void lab_beat(struct lab *lab, const char *job, int attempt, int rank,
 	enum gpc_phase phase);
