@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/crash.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -33,6 +34,7 @@ static const char *const inherited[] = {
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ",
 	"TMPDIR", "LD_LIBRARY_PATH",
 	"ASAN_OPTIONS", "UBSAN_OPTIONS",    /* where their reports go */
+	GPC_CRASH_ENV
 };
 
 static bool is_inherited(const char *entry)
