@@ -39,3 +39,5 @@ int gpc_pipe(int ret_fds[2], struct gpc_error *err) gpc_must_check;
 /* Lets the kernel begin to write a file's bytes to disk, without waiting: a
  * later fsync finds little left to do. Only a hint. */
 void gpc_start_writeback(int fd);
+/* Closes every descriptor from this one up; async-signal-safe. */
+void gpc_close_from(int fd);

@@ -4,15 +4,16 @@
  * Ending races with a submit that sees the lock held and goes away. So the lock
  * is let go first and the index is read once more: a job that was listed before
  * the submit looked at the lock is found then. */
+#include <fcntl.h>
 #include <string.h>
 
+#include "base/detach.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "core/leftovers.h"
 #include "core/reconcile.h"
-#include "core/spawn.h"
 #include "core/supervise.h"
 #include "record/index.h"
 #include "record/keys.h"
@@ -21,6 +22,7 @@
 #define SWEEP_MS 60000
 #define SAY_AGAIN_MS 600000
 #define LOOK_MS 100             /* for how long somebody may look at the lock */
+#define EXEC_MS 20000           /* a machine that swaps */
 #define START_MS 500            /* what starting takes at most, as a rule */
 
 /* What went wrong last: the same again is not worth a line each second. */
@@ -119,6 +121,16 @@ static void load_failed(struct gang *g, struct gang_member *m, int r,
 	m->due_ms = gpc_boot_ms() + (r == -GPC_ENOTFOUND ? 500 : 30000);
 }
 
+static bool is_deleted(struct gang *g, const char *job)
+{
+	gpc_key key;
+
+	/* An unmounted folder has no jobs either, which says nothing. */
+	return gpc_store_head(g->session->store, "store.json", NULL, NULL) == 0
+		&& gpc_store_head(g->session->store, gpc_key_job(key, job),
+			NULL, NULL) == -GPC_ENOTFOUND;
+}
+
 static void member_step(struct gang *g, struct gang_member *m)
 {
 	struct gpc_error err = {0};
@@ -134,6 +146,13 @@ static void member_step(struct gang *g, struct gang_member *m)
 	}
 	r = gpc_supervision_step(m->sv, &done, &wake, &err);
 	m->spoiled = r == -GPC_EPROTO;
+	if (r == -GPC_ENOTFOUND && is_deleted(g, m->job)) {
+		complain(g, &m->said, m->job, "it was deleted from the store");
+		gpc_supervision_free(m->sv);
+		m->sv = NULL;
+		g->swept_ms = 0;        /* its nodes are orphans now */
+		return;
+	}
 	if (r < 0) {
 		complain(g, &m->said, m->job, err.msg);
 		wake = 2000;
@@ -271,6 +290,23 @@ static int look_at_lock(const char *path, bool *ret_held, struct gpc_error *err)
 	return *ret_held ? 0 : r;
 }
 
+static int spawn(const char *const *argv, const char *log_path,
+	struct gpc_error *err)
+{
+	struct gpc_detached d = { .path = argv[0], .argv = argv };
+	gpc_autofd log_fd = -1, report = -1;
+	char word = 0;
+	int r = gpc_open(log_path, O_WRONLY | O_CREAT | O_APPEND, 0600, &log_fd,
+		err);
+
+	if (r < 0)
+		return r;
+	d.log_fd = log_fd;
+	r = gpc_detach(&d, &report, err);
+	return r < 0 ? r : gpc_detached_report(report, argv[0], EXEC_MS, &word,
+		err);
+}
+
 /* Until it has the lock, the next one who looks would start another. */
 static int start_one(struct gpc_session *s, const char *lock,
 	struct gpc_error *err)
@@ -286,7 +322,7 @@ static int start_one(struct gpc_session *s, const char *lock,
 	if (!s->place.self_path)
 		return gpc_fail(err, GPC_EUNSUPPORTED,
 			"cannot find this program's own file to start a supervisor");
-	r = gpc_spawn_detached(argv, log, err);
+	r = spawn(argv, log, err);
 	while (r == 0 && !held && gpc_boot_ms() < end) {
 		gpc_sleep_ms(5);
 		r = look_at_lock(lock, &held, err);

@@ -32,5 +32,3 @@ bool gpc_proc_catches(pid_t pid, int signal);
 /* True when a descendant of root has a file below this folder open for
  * writing; false when unknown. */
 bool gpc_procs_writing_below(pid_t root, const char *dir);
-/* Closes every descriptor from this one up; async-signal-safe. */
-void gpc_close_from(int fd);

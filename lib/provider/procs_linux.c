@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -17,9 +16,6 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-#ifndef SYS_close_range
-#define SYS_close_range 436   /* the same number on every architecture */
-#endif
 enum { STAT_PPID = 2, STAT_PGID = 3, STAT_RSS = 22, MAX_ENVIRON = 4 << 20 };
 
 static bool pid_of(const char *name, pid_t *ret_pid)
@@ -259,12 +255,4 @@ bool gpc_procs_writing_below(pid_t root, const char *dir)
 		if (p.v[i].below && writes_below(p.v[i].pid, dir))
 			return true;
 	return false;
-}
-
-void gpc_close_from(int fd)
-{
-	if (syscall(SYS_close_range, (unsigned)fd, ~0U, 0U) == 0)
-		return;
-	for (int i = fd; i < 65536; i++)
-		close(i);
 }

@@ -2,8 +2,6 @@
  * found, so only the launcher's own group is ended there. */
 #include "provider/procs.h"
 
-#include <unistd.h>
-
 #include "base/vec.h"
 
 void gpc_procs_list(struct gpc_procs *ret_p)
@@ -41,10 +39,4 @@ bool gpc_procs_writing_below(pid_t root, const char *dir)
 	(void)root;
 	(void)dir;
 	return false;
-}
-
-void gpc_close_from(int fd)
-{
-	for (int i = fd; i < 65536; i++)
-		close(i);
 }
