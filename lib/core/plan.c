@@ -232,6 +232,37 @@ static void bound_life(const struct gpc_spec *spec, struct gpc_plan *p,
 		p->at_most = gpc_money_for(p->hourly, p->life_ms);
 }
 
+static int check_place(const char *field, const char *path,
+	struct gpc_error *err)
+{
+	if (!path || *path != '/')
+		return 0;
+	gpc_fail(err, GPC_ECONFIG, "%s: %s lies outside the job's home, which is "
+		"all that a job on this machine may change", field, path);
+	gpc_hint(err, "name it relative to the workdir, or below ~/");
+	return -GPC_ECONFIG;
+}
+
+/* The agent would refuse these too, artifacts even after the job has run. */
+static int check_places(const struct gpc_spec *spec, const char *provider,
+	struct gpc_error *err)
+{
+	int r = 0;
+
+	if (!(gpc_provider_caps(provider) & GPC_PROVIDER_THIS_HOST))
+		return 0;
+	r = check_place("checkpoint.path", spec->checkpoint.path, err);
+	gpc_vec_each(m, &spec->file_mounts) {
+		if (r == 0)
+			r = check_place("file_mounts", m->target, err);
+	}
+	gpc_vec_each(a, &spec->artifacts) {
+		if (r == 0)
+			r = check_place("artifacts", a->path, err);
+	}
+	return r;
+}
+
 static int check_caps(const struct gpc_spec *spec, struct gpc_plan *p,
 	struct gpc_money spent, struct gpc_error *err)
 {
@@ -285,7 +316,9 @@ int gpc_plan_make_without(struct gpc_session *s, const struct gpc_spec *spec,
 			!(refused && refused->n > 0), err);
 	p.hourly = p.offers.v[0].price;
 	p.hourly.micros *= spec->num_nodes;
-	r = check_caps(spec, &p, spent, err);
+	r = check_places(spec, p.offers.v[0].provider, err);
+	if (r == 0)
+		r = check_caps(spec, &p, spent, err);
 	if (r < 0)
 		return r;
 	bound_life(spec, &p, spent, ran_ms);

@@ -181,4 +181,14 @@ took=$(($(moment attempt 1) - $(moment lost 0)))
 [ "$took" -lt $((10000 * SLOW)) ]
 ok $? "and goes on soon after the loss ($took ms)"
 
+# --- places that a job on this machine may not change -------------------------------------
+printf 'run: echo never\nartifacts: [/etc/hostname]\n' >places1.yaml
+printf 'run: echo never\ncheckpoint: {path: %s/ck}\n' "$T" >places2.yaml
+printf 'run: echo never\nfile_mounts: {%s/there: ./last.yaml}\n' "$T" >places3.yaml
+for i in 1 2 3; do
+	run gpc submit -q places$i.yaml
+	is "$rc" 3 "an absolute place on the node ($i) is refused before a job is made" || note "$err"
+	like "$err" "outside the job's home" "and it says why"
+done
+
 finish
