@@ -12,6 +12,7 @@
 #include "core/view.h"
 #include "provider/provider.h"
 #include "record/journal.h"
+#include "record/keys.h"
 
 #define POLL_MS 100
 #define INTENT_MS 600000
@@ -28,12 +29,19 @@ void gpc_held_clear(struct gpc_held_list *l)
 	gpc_vec_free(l);
 }
 
+/* An unmounted folder has no jobs either, which says nothing about them. */
+static bool store_is_there(struct gpc_session *s)
+{
+	return gpc_store_head(s->store, "store.json", NULL, NULL) == 0;
+}
+
 /* Why nothing needs this node, or NULL when a job does or it cannot be told. */
 static char *orphan_reason(struct gpc_session *s, const char *provider,
 	const struct gpc_instance *x, const char *job, bool *ret_draining)
 {
 	gpc_auto(gpc_journal) struct gpc_journal j = {0};
 	const struct gpc_job_state *st = &j.state;
+	gpc_key key;
 	int r;
 
 	if (!s->store)
@@ -41,8 +49,11 @@ static char *orphan_reason(struct gpc_session *s, const char *provider,
 	if (!job)
 		return gpc_strdup("it names no job");
 	gpc_journal_init(&j, s->store, job, "");
-	r = gpc_journal_refresh(&j, NULL, NULL);
-	if (r == -GPC_ENOTFOUND)
+	/* Its journal too: a supervisor may have written on to what is gone. */
+	r = gpc_store_head(s->store, gpc_key_job(key, job), NULL, NULL);
+	if (r == 0)
+		r = gpc_journal_refresh(&j, NULL, NULL);
+	if (r == -GPC_ENOTFOUND && store_is_there(s))
 		return gpc_strdup("its job is not in this store");
 	if (r < 0)
 		return NULL;

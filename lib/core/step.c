@@ -14,6 +14,7 @@
 #define MAX_ACTIONS 4200
 #define MAX_ROUNDS 64
 #define JOB_MAX ((size_t)8 << 20)
+#define CHECK_MS 15000
 
 /* --- life ------------------------------------------------------------------ */
 static int load(struct gpc_supervision *sv, const char *job,
@@ -240,6 +241,23 @@ static int refresh(struct gpc_supervision *sv, struct gpc_error *err)
 	return r == -GPC_ECONFLICT ? 0 : r;
 }
 
+/* A job whose folder somebody has deleted is nobody's to go on with: what we
+ * write would make half of it anew. */
+static int check_job(struct gpc_supervision *sv, struct gpc_error *err)
+{
+	int64_t now = gpc_boot_ms();
+	gpc_key key;
+	int r;
+
+	if (sv->checked_ms && now - sv->checked_ms < CHECK_MS)
+		return 0;
+	r = gpc_store_head(sv->session->store, gpc_key_job(key, sv->job.id),
+		NULL, err);
+	if (r == 0)
+		sv->checked_ms = now;
+	return gpc_wrap(err, r, "job %s", sv->job.id);
+}
+
 static int64_t wake_ms(const struct gpc_job_state *st)
 {
 	return st->status == GPC_JOB_RUNNING ? 250 : 50;
@@ -250,10 +268,12 @@ int gpc_supervision_step(struct gpc_supervision *sv, bool *ret_done,
 {
 	const struct gpc_job_state *st = &sv->journal.state;
 	bool holding = false, progressed = true;
-	int r = refresh(sv, err);
+	int r = check_job(sv, err);
 
 	*ret_done = false;
 	*ret_wake_ms = 1000;
+	if (r == 0)
+		r = refresh(sv, err);
 	if (r == 0 && all_released(st)) {
 		*ret_done = true;
 		return close_job(sv, err);

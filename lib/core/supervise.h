@@ -16,7 +16,8 @@ int gpc_supervision_new(struct gpc_session *s, const char *job,
 void gpc_supervision_free(struct gpc_supervision *sv);
 GPC_CLEANUP_POINTER(gpc_supervision);
 /* Does what can be done now without waiting. *ret_done: ended and every node
- * released. *ret_wake_ms: when to come again at the latest. */
+ * released. *ret_wake_ms: when to come again at the latest. GPC_ENOTFOUND: the
+ * job has been deleted from the store; its nodes are orphans now. */
 int gpc_supervision_step(struct gpc_supervision *sv, bool *ret_done,
 	int64_t *ret_wake_ms, struct gpc_error *err) gpc_must_check;
 const struct gpc_job_state *gpc_supervision_state(

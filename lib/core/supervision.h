@@ -46,6 +46,7 @@ struct gpc_supervision {
 	char *seen;                   /* the holder's record as last read */
 	int64_t seen_ms;              /* boot clock: since when it is the same */
 	int64_t renewed_ms;           /* boot clock: our own record's last put */
+	int64_t checked_ms;           /* boot clock: job.json was last there */
 	int64_t renewals;
 	int64_t ran_ms;               /* as the rank that ended says; else 0 */
 	char *note;                   /* what the job waits for; shown by status */

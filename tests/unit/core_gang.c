@@ -120,6 +120,47 @@ TEST(an_entry_without_a_job_does_not_hold_it)
 	lab_free(lab);
 }
 
+static int note_key(void *arg, const struct gpc_object *o)
+{
+	gpc_strv_add(arg, o->key);
+	return 0;
+}
+
+static void delete_job(struct lab *lab, const char *job)
+{
+	gpc_auto(gpc_strv) struct gpc_strv keys = {0};
+	gpc_autostr *dir = gpc_format("jobs/%s/", job);
+	struct gpc_error err;
+
+	assert_ok(gpc_store_list(lab->s->store, dir, NULL, note_key, &keys,
+		&err));
+	for (size_t i = 0; i < keys.n; i++)
+		assert_ok(gpc_store_del(lab->s->store, keys.v[i], &err));
+}
+
+/* Deleted by hand while it runs: no supervisor and no node stays for it. */
+TEST(a_deleted_job_does_not_hold_it)
+{
+	struct lab *lab = lab_new(0);
+	struct gpc_session *s = lab_session(lab);
+	gpc_autostr *job = lab_job(lab, "");
+	pthread_t thread;
+	void *failed = s;
+
+	lab_real_sleep(true);
+	assert_int_equal(pthread_create(&thread, NULL, supervise, s), 0);
+	while (status_of(lab, job, NULL) != GPC_JOB_STARTING)
+		gpc_sleep_ms(10);
+	delete_job(lab, job);
+	lab_advance(20000);
+	pthread_join(thread, &failed);
+	assert_null(failed);
+	assert_int_equal(lab_ledger(lab).made, 1);
+	assert_int_equal(lab_running(lab), 0);
+	gpc_session_free(s);
+	lab_free(lab);
+}
+
 TEST(jobs_of_others_are_theirs)
 {
 	struct lab *lab = lab_new(0);
@@ -225,6 +266,7 @@ int main(void)
 		cmocka_unit_test(it_drives_all_and_ends_with_the_last),
 		cmocka_unit_test(nothing_to_do_ends_at_once),
 		cmocka_unit_test(an_entry_without_a_job_does_not_hold_it),
+		cmocka_unit_test(a_deleted_job_does_not_hold_it),
 		cmocka_unit_test(jobs_of_others_are_theirs),
 		cmocka_unit_test(a_second_one_is_refused),
 		cmocka_unit_test(one_is_started_once),
