@@ -53,6 +53,7 @@ void gpc_plan_ask(const struct gpc_spec *spec, const struct gpc_resources *r,
 		struct gpc_gpu_ask *a = gpc_vec_push(&ask->gpus);
 
 		a->name = gpc_strdup(g->name);
+		a->vendor = gpc_strdup(g->vendor);
 		a->count = g->count;
 		a->memory_gb = g->memory_gb;
 		a->memory_at_least = g->memory_at_least;

@@ -62,8 +62,10 @@ void gpc_offers_clear(struct gpc_offers *o)
 
 void gpc_ask_clear(struct gpc_ask *a)
 {
-	gpc_vec_each(g, &a->gpus)
+	gpc_vec_each(g, &a->gpus) {
 		free(g->name);
+		free(g->vendor);
+	}
 	gpc_vec_free(&a->gpus);
 	free(a->instance_type);
 	free(a->region);

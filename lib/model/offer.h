@@ -9,7 +9,11 @@
 #include "base/vec.h"
 #include "dep/json.h"
 
-struct gpc_gpu_ask { char *name; double count; int memory_gb; bool memory_at_least; };
+struct gpc_gpu_ask {
+	char *name;                         /* canonical, or as written */
+	char *vendor;                       /* only without a name, may be NULL */
+	double count; int memory_gb; bool memory_at_least;
+};
 /* Per node. A zero asks for nothing. */
 struct gpc_ask {
 	double cpus; bool cpus_at_least;

@@ -1,7 +1,8 @@
 /* Names of GPUs: users write "A100-40GB", the driver says
- * "NVIDIA A100-SXM4-40GB". The first part must be a word of the driver's name;
- * a memory part is compared with the real memory; a form factor excludes only
- * the other form factor. */
+ * "NVIDIA A100-SXM4-40GB". Both are looked up in the table of models. Where one
+ * of them is not in it, the first part of the wish must be a word of the
+ * driver's name; a memory part is compared with the real memory; a form factor
+ * excludes only the other form factor. */
 #include "provider/gpu_match.h"
 
 #include <ctype.h>
@@ -10,6 +11,9 @@
 
 #include "base/parse.h"
 #include "base/str.h"
+#include "model/gpu_alias.h"
+
+#define NVML_VENDOR "nvidia"     /* whose GPUs NVML shows */
 
 static bool is_name_char(char c)
 {
@@ -77,26 +81,42 @@ static bool form_conflicts(const char *name, const char *form)
 	return false;
 }
 
-bool gpc_gpu_matches(const struct gpc_gpu_ask *ask,
-	const struct gpc_gpu_info *gpu)
+/* By the words of the names, for a model that the table does not know. */
+static bool words_match(const char *want, const struct gpc_gpu_info *gpu)
 {
-	struct gpc_str rest, part;
-	int gb = gpc_gpu_memory_gb(gpu);
+	struct gpc_str rest = gpc_str_of(want), part;
 
-	if (!ask->name)
-		return ask->memory_at_least ? gb >= ask->memory_gb - 1
-			: ask->memory_gb == 0 || memory_near(gb, ask->memory_gb);
-	rest = gpc_str_of(ask->name);
 	if (!gpc_str_split(&rest, '-', &part) || !has_word(gpu->name, part))
 		return false;
 	while (gpc_str_split(&rest, '-', &part)) {
 		gpc_autostr *text = gpc_strndup(part.ptr, part.len);
-		int want = memory_part(part);
+		int gb = memory_part(part);
 
-		if (want ? !memory_near(gb, want) : form_conflicts(gpu->name, text))
+		if (gb ? !memory_near(gpc_gpu_memory_gb(gpu), gb)
+			: form_conflicts(gpu->name, text))
 			return false;
 	}
 	return true;
+}
+
+bool gpc_gpu_matches(const struct gpc_gpu_ask *ask,
+	const struct gpc_gpu_info *gpu)
+{
+	const struct gpc_gpu_model *have = gpc_gpu_of_device(gpu->name,
+		gpu->memory_bytes), *want;
+	int gb = gpc_gpu_memory_gb(gpu);
+
+	if (!ask->name) {
+		if (ask->vendor && !gpc_eq(ask->vendor,
+			have ? have->vendor : NVML_VENDOR))
+			return false;
+		return ask->memory_at_least ? gb >= ask->memory_gb - 1
+			: ask->memory_gb == 0 || memory_near(gb, ask->memory_gb);
+	}
+	want = gpc_gpu_find(ask->name);
+	if (have && want)
+		return have == want;
+	return words_match(ask->name, gpu);
 }
 
 int gpc_gpu_ask_count(const struct gpc_gpu_ask *ask)

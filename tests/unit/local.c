@@ -393,31 +393,40 @@ TEST(gpu_names_meet)
 		const char *ask;
 		int ask_gb;
 		bool at_least;
+		const char *vendor;
 		const char *have;
 		int have_gb;
 		bool fits;
 	} cases[] = {
-		{ "A100-40GB", 0, false, "NVIDIA A100-SXM4-40GB", 40, true },
-		{ "A100-80GB", 0, false, "NVIDIA A100-SXM4-40GB", 40, false },
-		{ "A100-80GB", 0, false, "NVIDIA A100 80GB PCIe", 80, true },
-		{ "H100-SXM", 0, false, "NVIDIA H100 80GB HBM3", 80, true },
-		{ "H100-SXM", 0, false, "NVIDIA H100 PCIe", 80, false },
-		{ "H200", 0, false, "NVIDIA H200", 141, true },
-		{ "A10", 0, false, "NVIDIA A100-SXM4-40GB", 40, false },
-		{ "A10G", 0, false, "NVIDIA A10G", 24, true },
-		{ "L4", 0, false, "NVIDIA L40S", 48, false },
-		{ "T4", 0, false, "Tesla T4", 16, true },
-		{ "V100-16GB", 0, false, "Tesla V100-SXM2-16GB", 16, true },
-		{ NULL, 80, true, "NVIDIA H200", 141, true },
-		{ NULL, 80, true, "NVIDIA H100 PCIe", 80, true },
-		{ NULL, 80, true, "Tesla T4", 16, false },
-		{ NULL, 80, false, "NVIDIA H200", 141, false },
+		{ "A100-40GB", 0, false, NULL, "NVIDIA A100-SXM4-40GB", 40, true },
+		{ "A100-80GB", 0, false, NULL, "NVIDIA A100-SXM4-40GB", 40, false },
+		{ "A100-80GB", 0, false, NULL, "NVIDIA A100 80GB PCIe", 80, true },
+		{ "H100-SXM", 0, false, NULL, "NVIDIA H100 80GB HBM3", 80, true },
+		{ "H100-SXM", 0, false, NULL, "NVIDIA H100 PCIe", 80, false },
+		{ "H200", 0, false, NULL, "NVIDIA H200", 141, true },
+		{ "A10", 0, false, NULL, "NVIDIA A100-SXM4-40GB", 40, false },
+		{ "A10G", 0, false, NULL, "NVIDIA A10G", 24, true },
+		{ "L4", 0, false, NULL, "NVIDIA L40S", 48, false },
+		{ "T4", 0, false, NULL, "Tesla T4", 16, true },
+		{ "V100-16GB", 0, false, NULL, "Tesla V100-SXM2-16GB", 16, true },
+		{ NULL, 80, true, NULL, "NVIDIA H200", 141, true },
+		{ NULL, 80, true, NULL, "NVIDIA H100 PCIe", 80, true },
+		{ NULL, 80, true, NULL, "Tesla T4", 16, false },
+		{ NULL, 80, false, NULL, "NVIDIA H200", 141, false },
+		{ "RTX4090", 0, false, NULL, "NVIDIA GeForce RTX 4090", 24, true },
+		{ "RTX4090", 0, false, NULL, "NVIDIA GeForce RTX 3090", 24, false },
+		{ "T4", 0, false, NULL, "NVIDIA T4G", 16, false },
+		{ "FutureX-96GB", 0, false, NULL, "NVIDIA FutureX", 96, true },
+		{ "FutureX-96GB", 0, false, NULL, "NVIDIA FutureX", 48, false },
+		{ NULL, 80, true, "nvidia", "NVIDIA FutureX", 96, true },
+		{ NULL, 80, true, "amd", "NVIDIA H200", 141, false },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct gpc_gpu_ask ask = { .name = (char *)cases[i].ask,
 			.count = 1, .memory_gb = cases[i].ask_gb,
-			.memory_at_least = cases[i].at_least };
+			.memory_at_least = cases[i].at_least,
+			.vendor = (char *)cases[i].vendor };
 		struct gpc_gpu_info info = { .memory_bytes =
 			(uint64_t)cases[i].have_gb << 30 };
 
