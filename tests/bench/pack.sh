@@ -3,13 +3,11 @@
 # the same run, each with a disk that is at rest. What gpucloud has packed is on
 # the disk when it says so; what tar wrote is not, so it is timed with a final
 # sync as well. Then packing it again unchanged; and memory at the extremes. What is
-# timed on our side is the whole of `submit -d`: scan, pack, hash, store, record;
-# beside it packing alone, when PACK_DRIVER names that program.
+# timed on our side is the whole of `submit -d`: scan, pack, hash, store, record.
 # With --long also one file of 20 GiB.
 # shellcheck source=tests/bench/lib.sh
 . "$(dirname "$0")/lib.sh"
 ROUNDS=${ROUNDS:-5}
-PACK_DRIVER=${PACK_DRIVER:-}
 
 # 1 GiB as projects are made of: weights that do not compress, tables and logs
 # that do, and many small sources.
@@ -61,7 +59,6 @@ against() { # MS NAME
 }
 
 against_tar() {
-	: >"$T/bare"
 	cat "$T"/tree/*/* >/dev/null 2>&1 || true
 	peer="tar -C '$T/tree' -cf - . | zstd -3 -T0 -q -f -o '$T/peer.zst'"
 	for _ in $(seq "$ROUNDS"); do
@@ -82,11 +79,6 @@ against_tar() {
 		ours_bytes=$(du -sb "$XDG_DATA_HOME/gpucloud/store/blobs" | cut -f1)
 		submit_kb=$rss_kb
 		settle
-		[ -n "$PACK_DRIVER" ] || continue
-		rm -rf "$T/store"
-		sync
-		measure "$PACK_DRIVER" pack "$T/tree" "file://$T/store" 2>/dev/null
-		echo "$ms" >>"$T/bare"
 	done
 	ours=$(median <"$T/ours")
 	theirs=$(median <"$T/theirs")
@@ -99,10 +91,6 @@ against_tar() {
 	result "CPU of submit against tar | zstd" "$(ratio "$(median <"$T/ours.cpu")" \
 		"$(median <"$T/theirs.cpu")") ($(median <"$T/ours.cpu") ms, $(
 		median <"$T/theirs.cpu") ms)"
-	[ -s "$T/bare" ] || return 0
-	bare=$(median <"$T/bare")
-	result "packing alone" "$bare ms"
-	against "$bare" "packing"
 }
 
 again_unchanged() {
