@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/crash.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "core/cost.h"
@@ -333,9 +334,11 @@ int gpc_supervision_create(struct gpc_supervision *sv, size_t intent,
 		*progressed = true;
 		return gpc_journal_refresh(&sv->journal, NULL, err);
 	}
+	GPC_CRASH("buy.asks");
 	if (source->provider->ops->create(source->provider, &launch, &made,
 		&why) < 0)
 		return create_failed(sv, intent, &launch, progressed, &why, err);
+	GPC_CRASH("buy.answered");
 	source->listed = false;
 	sv->wait_since_ms = sv->wait_pause_ms = 0;
 	gpc_pairs_clear(&sv->refused);

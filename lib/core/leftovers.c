@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/crash.h"
 #include "base/str.h"
 #include "record/journal.h"
 #include "record/keys.h"
@@ -88,6 +89,7 @@ static int sweep(struct gpc_session *s, const char *prefix, int64_t min_ms,
 
 	for (size_t i = 0; r == 0 && i < x.keys.n; i++)
 		r = one(s, x.keys.v[i], err);
+	GPC_CRASH("sweep.swept");
 	gpc_strv_clear(&x.keys);
 	return r;
 }

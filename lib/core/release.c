@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/crash.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "base/time.h"
@@ -157,6 +158,7 @@ int gpc_held_release(struct gpc_session *s, const struct gpc_held *h,
 		bool there = false;
 
 		r = p->ops->destroy(p, &id, 1, err);
+		GPC_CRASH("release.destroyed");
 		if (r == 0)
 			r = still_there(p, id, &there, err);
 		if (r < 0 || !there)

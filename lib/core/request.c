@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/crash.h"
 #include "base/str.h"
 #include "core/submit.h"
 #include "record/index.h"
@@ -205,10 +206,12 @@ int gpc_request_resume(struct gpc_session *s, const char *id,
 		r = check_resumable(&j, err);
 	if (r == 0)
 		r = put_secrets_again(s, &job, secrets, err);
+	GPC_CRASH("resume.secrets_put");
 	/* The index first: an entry of an ended job is moved back by the next
 	 * supervisor, an unlisted live job would be seen by nobody. */
 	if (r == 0)
 		r = gpc_index_put_live(s->store, &job, err);
+	GPC_CRASH("resume.live_put");
 	for (int i = 0; r == 0 && i < REQUEST_TRIES; i++) {
 		struct gpc_json *data = gpc_json_object();
 

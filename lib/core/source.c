@@ -4,6 +4,7 @@
  * names. */
 #include <string.h>
 
+#include "base/crash.h"
 #include "base/time.h"
 #include "core/supervision.h"
 
@@ -112,6 +113,7 @@ int gpc_supervision_destroy(struct gpc_supervision *sv,
 
 	if (r == 0)
 		r = s->provider->ops->destroy(s->provider, &id, 1, err);
+	GPC_CRASH("supervise.destroyed");
 	if (s)
 		s->listed = false;
 	return gpc_wrap(err, r, "release %s", id);

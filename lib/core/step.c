@@ -3,6 +3,7 @@
  * may be done again: a crash anywhere repeats, never doubles. */
 #include <string.h>
 
+#include "base/crash.h"
 #include "base/rand.h"
 #include "base/str.h"
 #include "base/time.h"
@@ -218,11 +219,14 @@ static int close_job(struct gpc_supervision *sv, struct gpc_error *err)
 	if (sv->job.secrets.n > 0)
 		r = gpc_store_del(sv->session->store,
 			gpc_key_secrets(key, sv->job.id), err);
+	GPC_CRASH("close.secrets_deleted");
 	if (r == 0)
 		r = gpc_supervision_let_go(sv, err);
+	GPC_CRASH("close.let_go");
 	if (r == 0)
 		r = gpc_index_put_done(sv->session->store, &sv->job,
 			&sv->journal.state, err);
+	GPC_CRASH("close.index_done");
 	sv->closed = r == 0;
 	return r;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/crash.h"
 #include "base/parse.h"
 #include "base/path.h"
 #include "base/rand.h"
@@ -73,6 +74,7 @@ static int pack_tree(struct gpc_session *s, const struct gpc_tree *tree,
 	cache = gpc_path_join(s->place.cache_dir, "files");
 	save.cache_path = r == 0 ? cache : NULL;
 	r = gpc_snapshot_save(s->store, tree, &save, true, &saved, err);
+	GPC_CRASH("submit.blobs_put");
 	if (r < 0)
 		return gpc_wrap(err, r, "pack %s", tree->root);
 	*ret_head = gpc_strdup(saved.head_blob);
@@ -186,6 +188,7 @@ static int claim_once(struct gpc_session *s, const char *once_key,
 
 	gpc_key_once(key, s->place.owner.hash, once_key);
 	r = put_text(s->store, key, text, GPC_PUT_IF_ABSENT, NULL, err);
+	GPC_CRASH("submit.once_put");
 	if (r != -GPC_ECONFLICT)
 		return r;
 	r = gpc_store_get(s->store, key, CLAIM_MAX, &b, err);
@@ -268,12 +271,15 @@ static int write_records(struct gpc_session *s, const struct gpc_spec *spec,
 	gpc_key key;
 	int r = gpc_secrets_put(s->store, job->id, &spec->secrets, err);
 
+	GPC_CRASH("submit.secrets_put");
 	if (r == 0)
 		r = gpc_index_put_live(s->store, job, err);
+	GPC_CRASH("submit.live_put");
 	if (r < 0)
 		return forget_secrets(s, job, r);
 	r = put_json(s->store, gpc_key_job(key, job->id), gpc_job_write(job),
 		GPC_PUT_IF_ABSENT, &repeated, err);
+	GPC_CRASH("submit.job_put");
 	*ret_existed = r == -GPC_ECONFLICT && !repeated;
 	if (r < 0 && r != -GPC_ECONFLICT)
 		return forget_secrets(s, job, r);
@@ -281,6 +287,7 @@ static int write_records(struct gpc_session *s, const struct gpc_spec *spec,
 	 * needs the event next adds it. */
 	if (put_first_event(s, job->id, spec->num_nodes, &why) < 0)
 		gpc_log(s->log, GPC_WARN, "%s", why.msg);
+	GPC_CRASH("submit.done");
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "base/crash.h"
 #include "base/detach.h"
 #include "base/fd.h"
 #include "base/path.h"
@@ -267,6 +268,7 @@ int gpc_supervise_run(struct gpc_session *s, bool once, struct gpc_error *err)
 		if (r == 0)
 			r = gang_run(&g, once, err);
 		gpc_close(&fd);
+		GPC_CRASH("supervise.let_go");
 		if (r < 0 || once || gpc_canceled(s->cancel))
 			break;
 		gang_clear(&g);
@@ -322,7 +324,9 @@ static int start_one(struct gpc_session *s, const char *lock,
 	if (!s->place.self_path)
 		return gpc_fail(err, GPC_EUNSUPPORTED,
 			"cannot find this program's own file to start a supervisor");
+	GPC_CRASH("supervise.start");
 	r = spawn(argv, log, err);
+	GPC_CRASH("supervise.started");
 	while (r == 0 && !held && gpc_boot_ms() < end) {
 		gpc_sleep_ms(5);
 		r = look_at_lock(lock, &held, err);

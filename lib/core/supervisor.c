@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/crash.h"
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
@@ -40,6 +41,7 @@ static int put_record(struct gpc_supervision *sv, int64_t now_ms,
 	gpc_autoptr(gpc_json) *j = gpc_json_object();
 	gpc_autostr *text = NULL;
 	gpc_key key;
+	int r;
 
 	gpc_json_set_int(j, "v", 1);
 	gpc_json_set_str(j, "id", sv->id);
@@ -54,7 +56,9 @@ static int put_record(struct gpc_supervision *sv, int64_t now_ms,
 	sv->renewed_ms = now_ms;
 	text = gpc_json_print(j);
 	gpc_key_job_file(key, sv->job.id, "supervisor");
-	return gpc_store_put(sv->session->store, key, text, strlen(text), 0, err);
+	r = gpc_store_put(sv->session->store, key, text, strlen(text), 0, err);
+	GPC_CRASH("supervise.record_put");
+	return r;
 }
 
 /* On this boot a process is there or it is not; elsewhere only time tells. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/crash.h"
 #include "base/parse.h"
 #include "base/str.h"
 #include "dep/bind.h"
@@ -133,6 +134,7 @@ int gpc_checkpoint_put(struct gpc_store *s, const char *job,
 	text = gpc_json_print(j);
 	gpc_key_checkpoint(key, job, c->id);
 	r = gpc_store_put(s, key, text, strlen(text), GPC_PUT_IF_ABSENT, err);
+	GPC_CRASH("checkpoint.committed");
 	return r == -GPC_ECONFLICT ? compare(s, key, text, err) : r;
 }
 

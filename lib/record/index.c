@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/crash.h"
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/time.h"
@@ -257,10 +258,12 @@ int gpc_index_put_done(struct gpc_store *s, const struct gpc_job *job,
 	done_key(done, job, st);
 	live_key(live, job);
 	r = gpc_store_put(s, done, "", 0, 0, err);
+	GPC_CRASH("index.done_put");
 	if (r == 0)
 		r = find_old(s, job, st->ended_ms, &old, err);
 	for (size_t i = 0; r == 0 && i < old.keys.n; i++)
 		r = gpc_store_del(s, old.keys.v[i], err);
+	GPC_CRASH("index.old_deleted");
 	if (r == 0)
 		r = gpc_store_del(s, live, err);
 	gpc_strv_clear(&old.keys);

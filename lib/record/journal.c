@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/crash.h"
 #include "base/rand.h"
 #include "base/str.h"
 #include "base/time.h"
@@ -391,6 +392,30 @@ static int prepare(struct gpc_journal *j, struct gpc_event *e,
 	return gpc_state_apply(&e->state, e, err);
 }
 
+/* A point for each kind of event that something writes. */
+static void crash_after(enum gpc_event_type type)
+{
+	switch (type) {
+	case GPC_EVENT_SUBMITTED: GPC_CRASH("event.submitted"); break;
+	case GPC_EVENT_ATTEMPT: GPC_CRASH("event.attempt"); break;
+	case GPC_EVENT_INTENT: GPC_CRASH("event.intent"); break;
+	case GPC_EVENT_VOID: GPC_CRASH("event.void"); break;
+	case GPC_EVENT_CREATED: GPC_CRASH("event.created"); break;
+	case GPC_EVENT_READY: GPC_CRASH("event.ready"); break;
+	case GPC_EVENT_PHASE: GPC_CRASH("event.phase"); break;
+	case GPC_EVENT_LOST: GPC_CRASH("event.lost"); break;
+	case GPC_EVENT_RELEASED: GPC_CRASH("event.released"); break;
+	case GPC_EVENT_SUPERVISOR: GPC_CRASH("event.supervisor"); break;
+	case GPC_EVENT_CHECKPOINT: GPC_CRASH("event.checkpoint"); break;
+	case GPC_EVENT_CANCEL: GPC_CRASH("event.cancel"); break;
+	case GPC_EVENT_SAVE: GPC_CRASH("event.save"); break;
+	case GPC_EVENT_SIGNAL: GPC_CRASH("event.signal"); break;
+	case GPC_EVENT_RESUME: GPC_CRASH("event.resume"); break;
+	case GPC_EVENT_ENDED: GPC_CRASH("event.ended"); break;
+	default: break;
+	}
+}
+
 int gpc_journal_append(struct gpc_journal *j, enum gpc_event_type type,
 	struct gpc_json *data, struct gpc_error *err)
 {
@@ -421,8 +446,10 @@ int gpc_journal_append(struct gpc_journal *j, enum gpc_event_type type,
 	j->unsettled = false;
 	if (r == 0)
 		return lost_race(j, &e, err);
+	crash_after(type);
 	take_state(j, &e);
 	write_hint(j);
+	GPC_CRASH("journal.hint_put");
 	return 0;
 }
 

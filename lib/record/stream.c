@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/crash.h"
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/time.h"
@@ -166,6 +167,7 @@ static int append_some(struct gpc_stream_writer *w, bool sync,
 		return r;
 	}
 	advance(w, n);
+	GPC_CRASH("stream.appended");
 	if (sync)
 		w->acked = w->sent;
 	if (n == room)

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/crash.h"
 #include "base/str.h"
 #include "snapshot/snapshot.h"
 
@@ -133,6 +134,7 @@ int gpc_sender_put(struct gpc_sender *s, const uint8_t sum[GPC_SHA256_SIZE],
 	gpc_hex(sum, GPC_SHA256_SIZE, hex);
 	gpc_blob_key(s->prefix, hex, key);
 	r = gpc_store_put_body(s->store, key, body, GPC_PUT_UNSYNCED, err);
+	GPC_CRASH("snapshot.blob_put");
 	if (r < 0)
 		return gpc_wrap(err, r, "save blob %s", key);
 	mark(s, hex);
@@ -151,6 +153,7 @@ int gpc_sender_sync(struct gpc_sender *s, struct gpc_error *err)
 
 		gpc_blob_key(s->prefix, s->unsynced.v[i], key);
 		r = gpc_store_sync(s->store, key, err);
+		GPC_CRASH("snapshot.blob_synced");
 	}
 	if (r == 0)
 		gpc_strv_clear(&s->unsynced);

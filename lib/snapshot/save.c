@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/crash.h"
 #include "base/fd.h"
 #include "base/str.h"
 #include "snapshot/heap.h"
@@ -334,8 +335,10 @@ static int save_tree(struct gpc_save *s, bool head_as_blob,
 	s->cache = gpc_cache_open(s->o->cache_path);
 	gpc_save_recall(s);
 	r = send_blobs(s, err);
+	GPC_CRASH("snapshot.blobs_put");
 	if (r == 0)
 		r = send_lists(s, &totals, &lists, err);
+	GPC_CRASH("snapshot.lists_put");
 	if (r < 0)
 		return r;
 	result->head = make_head(s, &totals, lists);
@@ -344,6 +347,7 @@ static int save_tree(struct gpc_save *s, bool head_as_blob,
 	/* The head's own name is known to nobody before this returns. */
 	if (r == 0)
 		r = gpc_sender_sync(&s->sender, err);
+	GPC_CRASH("snapshot.synced");
 	if (r == 0 && gpc_save_remember(s, &why) < 0)
 		gpc_log(s->sender.store->log, GPC_VERBOSE,
 			"the cache of unchanged files is not written: %s",
