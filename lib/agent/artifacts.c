@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent/copy.h"
+#include "base/crash.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -71,6 +72,7 @@ static int put_file(struct sending *s, const char *path, const struct stat *st,
 	body.fd = fd;
 	for (int i = 0; r == 0 && i < TRIES; i++) {
 		r = gpc_store_put_body(s->a->store, key, &body, 0, err);
+		GPC_CRASH("artifacts.file_put");
 		if (r == 0 || !gpc_agent_may_retry(err)
 			|| gpc_canceled(s->cancel))
 			break;

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/crash.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "record/journal.h"
@@ -125,6 +126,7 @@ int gpc_agent_birth(struct gpc_agent *a, struct gpc_error *err)
 
 	if (r == 0)
 		r = find_rank(a, err);
+	GPC_CRASH("agent.born");
 	if (r == 0)
 		r = read_job(a, err);
 	if (r == 0) {

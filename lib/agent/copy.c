@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/crash.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -45,6 +46,7 @@ static int copy_file(const char *from, const char *to, const struct stat *st,
 		r = gpc_open(part, O_WRONLY | O_CREAT | O_TRUNC, 0600, &out, err);
 	if (r == 0)
 		r = copy_bytes(in, out, from, to, cancel, err);
+	GPC_CRASH("copy.written");
 	if (r == 0 && (fchmod(out, st->st_mode & 07777) < 0
 		|| futimens(out, times) < 0 || rename(part, to) < 0))
 		r = gpc_fail_sys(err, errno, "cannot write %s", to);

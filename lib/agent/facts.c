@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/crash.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "record/keys.h"
@@ -49,6 +50,7 @@ void gpc_agent_beat(struct gpc_agent *a)
 		a->beat_due_ms = gpc_boot_ms() + 2000;
 		gpc_agent_say(a, GPC_WARN, "beat: %s", err.msg);
 	}
+	GPC_CRASH("agent.beat_put");
 }
 
 void gpc_agent_phase(struct gpc_agent *a, enum gpc_phase phase)

@@ -15,6 +15,7 @@
 
 #include "agent/loop.h"
 #include "agent/system.h"
+#include "base/crash.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/proc.h"
@@ -180,6 +181,7 @@ int gpc_agent_launch(const struct gpc_agent_options *options,
 	struct launcher l = { .options = options, .lock = -1 };
 	int r = take_over(&l, err);
 
+	GPC_CRASH("launcher.named");
 	if (r == 0) {
 		say_ready(options->ready_fd);
 		block_signals(&l);
@@ -190,8 +192,11 @@ int gpc_agent_launch(const struct gpc_agent_options *options,
 		if (gpc_agent_run(options, &l.node) != 0)
 			r = gpc_fail(err, GPC_EIO, "the agent could not start");
 	} else if (r == 0) {
+		GPC_CRASH("launcher.forked");
 		l.node.why = watch(&l);
+		GPC_CRASH("launcher.watched");
 		kill_all(&l);
+		GPC_CRASH("launcher.killed");
 		r = gpc_node_file_write(options->node_dir, &l.node, err);
 	}
 	gpc_node_file_clear(&l.node);

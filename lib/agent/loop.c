@@ -24,6 +24,7 @@
 #include "agent/requests.h"
 #include "agent/restore.h"
 #include "agent/system.h"
+#include "base/crash.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -70,6 +71,7 @@ static int start_program(struct gpc_agent *a, const char *name,
 	c.script = script;
 	gpc_agent_env(a, &env);
 	r = gpc_child_start(&c, &a->child, err);
+	GPC_CRASH("agent.program_started");
 	if (r < 0)
 		return r;
 	a->group = a->child;
@@ -132,6 +134,7 @@ static const char *final_label(const struct gpc_agent *a)
 
 static void begin_save(struct gpc_agent *a)
 {
+	GPC_CRASH("agent.program_ended");
 	gpc_agent_phase(a, GPC_PHASE_SAVE);
 	if (a->stop.asked && !a->stop.save) {
 		gpc_worker_cancel(a->worker);
@@ -217,6 +220,7 @@ static bool reported(struct gpc_agent *a, int64_t now_ms)
 	if (a->metrics)
 		gpc_metrics_tick(a->metrics);
 	full = !gpc_logs_flush(a->logs, &err);
+	GPC_CRASH("agent.log_flushed");
 	if (full && err.sys != ENOSPC && since < GPC_AGENT_DRAIN_MS)
 		return false;
 	if (full && since < FULL_MS)
@@ -227,6 +231,7 @@ static bool reported(struct gpc_agent *a, int64_t now_ms)
 		gpc_agent_say(a, GPC_WARN, "exit.json: %s", err.msg);
 		return a->abandoned || since >= GPC_AGENT_DRAIN_MS;
 	}
+	GPC_CRASH("agent.exit_put");
 	a->retry_ms = 0;
 	return true;
 }
@@ -403,6 +408,7 @@ static void run_loop(struct gpc_agent *a, int child_fd)
 		advance(a, now);
 	}
 	gpc_agent_phase(a, GPC_PHASE_DONE);
+	GPC_CRASH("agent.done");
 	if (!gpc_logs_flush(a->logs, NULL))
 		gpc_log(a->options->log, GPC_WARN, "the agent's last words "
 			"could not be stored");

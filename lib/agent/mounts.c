@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "agent/restore.h"
+#include "base/crash.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "snapshot/snapshot.h"
@@ -33,6 +34,7 @@ static int put_file(struct gpc_agent *a, const struct gpc_job_mount *m,
 	int r = get(a, m, part, cancel, err), removed;
 
 	from = gpc_path_join(part, gpc_path_base(m->file));
+	GPC_CRASH("mounts.unpacked");
 	if (r == 0 && rename(from, target) < 0)
 		r = gpc_fail_sys(err, errno, "cannot write %s", target);
 	removed = gpc_rmtree(part, &late);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent/facts.h"
+#include "base/crash.h"
 #include "base/fd.h"
 #include "base/str.h"
 #include "base/time.h"
@@ -84,6 +85,7 @@ static bool collect(struct gpc_agent *a)
 	gpc_key_attempt(key, a->job.id, a->attempt, "peers.json");
 	r = gpc_store_put(a->store, key, text, strlen(text), GPC_PUT_IF_ABSENT,
 		&err);
+	GPC_CRASH("agent.peers_put");
 	if (r < 0 && r != -GPC_ECONFLICT) {
 		gpc_agent_say(a, GPC_WARN, "peers: %s", err.msg);
 		return false;
@@ -253,8 +255,10 @@ static bool put_verdict(struct gpc_agent *a, const struct gpc_exit *x,
 {
 	struct gpc_error err = {0};
 
-	if (gpc_agent_put_verdict(a, x, &err) == 0)
+	if (gpc_agent_put_verdict(a, x, &err) == 0) {
+		GPC_CRASH("agent.verdict_put");
 		return true;
+	}
 	gpc_agent_say(a, GPC_WARN, "verdict: %s", err.msg);
 	a->retry_ms = now_ms + 1000;
 	return false;

@@ -9,6 +9,7 @@
 #include "agent/limits.h"
 #include "agent/peers.h"
 #include "agent/restore.h"
+#include "base/crash.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -107,6 +108,7 @@ int gpc_prepare(struct gpc_agent *a, struct gpc_error *err)
 	r = read_spec(a, err);
 	if (r == 0)
 		r = make_reserve(a, err);
+	GPC_CRASH("agent.reserved");
 	if (r == 0)
 		r = read_secrets(a, err);
 	if (r == 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/saver.h"
+#include "base/crash.h"
 #include "base/map.h"
 #include "base/str.h"
 #include "record/checkpoint.h"
@@ -74,11 +75,13 @@ static int remove_one(struct gpc_saver *s, const struct gpc_checkpoint_ids *ids,
 	if (r == 0)
 		r = gpc_store_del(s->store, gpc_key_checkpoint(key, s->job,
 			which->id), err);
+	GPC_CRASH("prune.record_deleted");
 	for (size_t i = 0; r == 0 && i < old.map.n; i++) {
 		if (gpc_map_has(&rest.map, old.map.entries[i].key))
 			continue;
 		gpc_blob_key(prefix, old.map.entries[i].key, key);
 		r = gpc_store_del(s->store, key, err);
+		GPC_CRASH("prune.blob_deleted");
 	}
 	gpc_map_clear(&old.map);
 	gpc_map_clear(&rest.map);

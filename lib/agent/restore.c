@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/mounts.h"
+#include "base/crash.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -136,6 +137,7 @@ static int restore_checkpoint(struct gpc_agent *a,
 		r = gpc_snapshot_restore(a->store, head, gpc_key_attempt(prefix,
 			a->job.id, c.attempt, "blobs/"), a->checkpoint_dir, &o,
 			err);
+	GPC_CRASH("agent.checkpoint_restored");
 	a->restored = r == 0;
 	return gpc_wrap(err, r, "checkpoint %s", a->resume_from);
 }
@@ -145,6 +147,7 @@ static int restore_all(struct gpc_agent *a, const struct gpc_cancel *cancel,
 {
 	int r = restore_workspace(a, cancel, err);
 
+	GPC_CRASH("agent.workspace_restored");
 	if (r == 0)
 		r = gpc_mounts_restore(a, cancel, err);
 	return r < 0 ? r : restore_checkpoint(a, cancel, err);

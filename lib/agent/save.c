@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/crash.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "provider/procs.h"
@@ -271,6 +272,7 @@ static int save_now(struct gpc_saver *s, bool any_state,
 
 	if (s->all_ranks && s->leads)
 		r = announce(s, err);
+	GPC_CRASH("save.announced");
 	if (r == 0)
 		r = upload(s, cancel, &saved, &print, err);
 	if (r == 0 && !saved.quiet && !any_state) {
@@ -280,6 +282,7 @@ static int save_now(struct gpc_saver *s, bool any_state,
 	if (r == 0 && !s->leads) {
 		part_key(s, s->rank, key);
 		r = put_json(s, key, part_json(s, &saved), err);
+		GPC_CRASH("save.part_put");
 	} else if (r == 0) {
 		r = commit(s, &saved, cancel, err);
 	}

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/crash.h"
 #include "base/path.h"
 #include "base/rand.h"
 
@@ -199,12 +200,14 @@ int gpc_write_file(const char *path, const void *data, size_t n, unsigned mode,
 
 	temp = gpc_format("%s/.tmp-%s", dir, gpc_rand_base32(word, 16));
 	r = write_temp(temp, path, data, n, mode, err);
+	GPC_CRASH("file.written");
 	if (r == 0 && rename(temp, path) < 0)
 		r = fail_file(err, errno, "replace", path);
 	if (r < 0) {
 		unlink(temp);
 		return r;
 	}
+	GPC_CRASH("file.named");
 	return gpc_fsync_dir(dir, err);
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/crash.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/time.h"
@@ -283,11 +284,13 @@ static int make_node(struct gpc_provider *p, const struct gpc_launch *l,
 	n = find_node(nodes, fresh.id);
 	if (!n) {
 		r = gpc_fake_node_write(c->dir, &fresh, err);
+		GPC_CRASH("fake.bought");
 		n = &fresh;
 		*made += r == 0;
 	}
 	if (r == 0 && n->booted && !n->gone_boot_ms)
 		r = gpc_fake_boot_start(c->dir, p->ctx->self_path, l, n, err);
+	GPC_CRASH("fake.booted");
 	if (r == 0)
 		add_instance(n, c->dir, c->now, to);
 	return r;
@@ -436,12 +439,14 @@ static int end_node(struct gpc_provider *p, const struct call *c,
 			"node %s belongs to another store", id);
 	if (n->booted)
 		r = gpc_fake_boot_stop(c->dir, id, err);
+	GPC_CRASH("fake.stopped");
 	if (r < 0)
 		return r;
 	why = gone_why(n, c->dir, c->now);
 	gpc_set_str(&n->why, why ? why : "it was released");
 	n->gone_boot_ms = c->now;
 	r = gpc_fake_node_write(c->dir, n, err);
+	GPC_CRASH("fake.ended");
 	*ended += r == 0;
 	return r;
 }

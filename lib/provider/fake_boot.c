@@ -5,6 +5,7 @@
 
 #include <signal.h>
 
+#include "base/crash.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/time.h"
@@ -53,8 +54,10 @@ int gpc_fake_boot_start(const char *dir, const char *self_path,
 	if (r == -GPC_ENOTFOUND) {
 		fill(&f, l, n);
 		r = gpc_mkdirs(path, 0700, err);
+		GPC_CRASH("fake.dir_made");
 		if (r == 0)
 			r = gpc_node_file_write(path, &f, err);
+		GPC_CRASH("fake.file_written");
 	}
 	if (r < 0 || f.pid != 0)
 		return r;
@@ -104,5 +107,6 @@ int gpc_fake_boot_stop(const char *dir, const char *id, struct gpc_error *err)
 		if (left)
 			gpc_sleep_ms(POLL_MS);
 	}
+	GPC_CRASH("fake.killed");
 	return gpc_rmtree(path, err);
 }

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/crash.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/proc.h"
@@ -235,15 +236,19 @@ static int make_node(struct gpc_provider *p, struct gpc_node_file *n,
 
 	if (n->v == -1) {
 		r = gpc_mkdirs(dir, 0700, err);
+		GPC_CRASH("local.dir_made");
 		n->v = 1;
 		if (r == 0)
 			r = gpc_node_file_write(dir, n, err);
+		GPC_CRASH("local.file_written");
 		if (r == 0)
 			r = gpc_fsync_dir(self(p)->nodes, err);
+		GPC_CRASH("local.bought");
 	}
 	if (r < 0 || n->pid != 0)
 		return r;
 	r = gpc_spawn_launcher(p->ctx->self_path, dir, n->job, err);
+	GPC_CRASH("local.launched");
 	if (r == 0 || gpc_node_file_alive(n))
 		return r;
 	/* It may have found that another one was started meanwhile. */
@@ -421,6 +426,7 @@ static int remove_dir(const char *nodes, const char *id, const char *dir,
 	if (rename(dir, gone) < 0)
 		return errno == ENOENT ? 0
 			: gpc_fail_sys(err, errno, "cannot remove %s", dir);
+	GPC_CRASH("local.renamed");
 	return gpc_discard(gone, err);
 }
 
@@ -448,6 +454,7 @@ static int destroy_one(struct gpc_provider *p, const char *id,
 		gpc_log(p->ctx->log, GPC_WARN, "%s", why.msg);
 	gpc_set_str(&n.id, id);
 	r = end_processes(dir, &n, err);
+	GPC_CRASH("local.ended");
 	return r < 0 ? r : remove_dir(nodes, id, dir, err);
 }
 

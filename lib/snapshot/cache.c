@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/crash.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/time.h"
@@ -313,6 +314,7 @@ int gpc_cache_write(struct gpc_cache *c, const struct gpc_cache_want *w,
 	gpc_sha256_end(hash, h.sum);
 	if (r == 0)
 		r = gpc_pwrite_all(fd, &h, sizeof(h), 0, path, err);
+	GPC_CRASH("cache.written");
 	if (r == 0 && rename(path, c->path) < 0)
 		r = gpc_fail_sys(err, errno, "cannot rename %s", path);
 	if (r < 0)

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/crash.h"
 #include "base/map.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -220,6 +221,7 @@ int gpc_snapshot_restore(struct gpc_store *s, const struct gpc_json *head,
 	r = open_workers(&x, err);
 	if (r == 0)
 		r = restore(&x, head, err);
+	GPC_CRASH("restore.unpacked");
 	if (r == 0)
 		r = gpc_restore_finish(&x, &x.workers[x.threads], err);
 	if (r == 0)

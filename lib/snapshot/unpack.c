@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/crash.h"
 #include "base/fd.h"
 #include "base/rand.h"
 #include "base/str.h"
@@ -95,6 +96,7 @@ static int name_file(int fd, int dir, const char *temp, const char *name,
 		.tv_sec = (time_t)(line->mtime_ns / 1000000000 - (ns < 0)),
 		.tv_nsec = ns < 0 ? ns + 1000000000 : ns}};
 
+	GPC_CRASH("restore.written");
 	if (fchmod(fd, line->mode & 0777) < 0 || futimens(fd, times) < 0
 		|| renameat(dir, temp, dir, name) < 0)
 		return gpc_restore_fail(line->path, errno, err);

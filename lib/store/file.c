@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/crash.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/rand.h"
@@ -168,6 +169,8 @@ static int make_folders(int root, const char *key, bool later)
 		if (mkdirat(root, dir, (mode_t)mode) == 0) {
 			int sys;
 
+			GPC_CRASH("store.folder_made");
+
 			folder_of(dir, parent);
 			sys = later ? 0 : sync_folder(root, parent);
 			if (sys)
@@ -297,11 +300,13 @@ static int publish(struct gpc_store *s, int fd, const char *temp,
 
 	if (flags & GPC_PUT_IF_ABSENT) {
 		r = link_once(s, fd, temp, key, err);
+		GPC_CRASH("store.linked");
 		unlinkat(root, temp, 0);
 	} else if (renameat(root, temp, root, key) < 0) {
 		r = fail_at(s, "replace", key, errno, err);
 		unlinkat(root, temp, 0);
 	}
+	GPC_CRASH("store.named");
 	if (r < 0 || (flags & (GPC_PUT_HINT | GPC_PUT_UNSYNCED)))
 		return r;
 	folder_of(key, dir);
@@ -350,6 +355,7 @@ static int file_put(struct gpc_store *s, const char *key,
 		return fail_at(s, "create", key, sys, err);
 	}
 	r = write_body(s, fd, key, body, flags, err);
+	GPC_CRASH("store.written");
 	if (r < 0) {
 		unlinkat(f->root, temp, 0);
 		return r;
@@ -427,6 +433,7 @@ static int file_append(struct gpc_store *s, const char *key, uint64_t offset,
 		return fail_at(s, "append to", key, sys, err);
 	}
 	r = append_bytes(s, fd, key, offset, data, n, err);
+	GPC_CRASH("store.appended");
 	if (r < 0)
 		return r;
 	if (sync && fdatasync(fd) < 0)
@@ -537,6 +544,7 @@ static int file_del(struct gpc_store *s, const char *key, struct gpc_error *err)
 			return 0;
 		return fail_at(s, "delete", key, sys, err);
 	}
+	GPC_CRASH("store.deleted");
 	folder_of(key, dir);
 	if (is_secret(key) && sync_folder(root, dir) == EIO)
 		return fail_at(s, "sync the folder of", key, EIO, err);

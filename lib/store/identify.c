@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/crash.h"
 #include "base/rand.h"
 #include "base/str.h"
 #include "base/time.h"
@@ -114,6 +115,7 @@ static int run_round(struct gpc_store *s, bool *ret_fair, struct gpc_error *err)
 	for (int i = 0; i < RACERS; i++)
 		if (racers[i].started)
 			pthread_join(racers[i].thread, NULL);
+	GPC_CRASH("store.probed");
 	r = judge(s, racers, ret_fair, err);
 	if (gpc_store_del(s, key, &ignored) < 0)
 		gpc_log(s->log, GPC_WARN, "%s: %s", s->url, ignored.msg);
@@ -152,6 +154,7 @@ static int create(struct gpc_store *s, struct gpc_error *err)
 	text = gpc_json_print_pretty(j);
 	r = gpc_store_put(s, KEY, text, strlen(text),
 		x.journal_capable ? GPC_PUT_IF_ABSENT : 0, err);
+	GPC_CRASH("store.identified");
 	return r == -GPC_ECONFLICT ? 0 : r;
 }
 
