@@ -3,6 +3,7 @@
  * and short-lived. */
 #include "base/crash.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -77,10 +78,12 @@ void gpc_crash(const char *name)
 {
 	const char *dir = getenv("GPUCLOUD_CRASH_DIR");
 	struct gpc_str rest = gpc_str_of(getenv("GPUCLOUD_CRASH")), point;
+	int before = errno;
 	int64_t passing = dir ? count_passing(dir, name) : 0;
 
 	while (gpc_str_split(&rest, ',', &point))
 		if (is_armed(point, name, passing)
 			&& (!dir || is_mine(dir, name)))
 			die();
+	errno = before;
 }

@@ -170,7 +170,6 @@ static int make_folders(int root, const char *key, bool later)
 			int sys;
 
 			GPC_CRASH("store.folder_made");
-
 			folder_of(dir, parent);
 			sys = later ? 0 : sync_folder(root, parent);
 			if (sys)
