@@ -95,6 +95,6 @@ const struct gpc_command gpc_command_cancel = {
 	.ctx_size = sizeof(struct cancel),
 	.min_args = 1,
 	.max_args = -1,
-	.complete = GPC_COMPLETE_JOB,
+	.complete = GPC_COMPLETE_LIVE_JOB,
 	.run = run,
 };

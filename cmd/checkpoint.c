@@ -31,7 +31,8 @@ static const struct gpc_opt options[] = {
 	GPC_OPT_DURATION(0, "timeout", struct checkpoint, timeout, "TIME",
 		"save: give up waiting after this"),
 	GPC_OPT_INT(0, "rank", struct checkpoint, rank, "N",
-		"pull: only the part of this rank"),
+		"pull: only the part of this rank",
+		.complete = GPC_COMPLETE_RANK),
 	GPC_OPT_FLAG(0, "overwrite", struct checkpoint, overwrite,
 		"pull: replace files that exist"),
 	GPC_OPT_END
@@ -362,6 +363,24 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 	return is_save ? save(c, s, job, err) : list(c, s, job, err);
 }
 
+static enum gpc_complete next(const char *const *words, int n)
+{
+	bool is_pull = n > 0 && gpc_eq(words[0], "pull");
+	char label[25];
+	int attempt, number;
+
+	if (n == 0)
+		return GPC_COMPLETE_WORDS;
+	if (n == 1)
+		return is_pull ? GPC_COMPLETE_JOB_OR_CHECKPOINT :
+			gpc_eq(words[0], "save") ? GPC_COMPLETE_LIVE_JOB :
+			GPC_COMPLETE_JOB;
+	if (n == 2 && is_pull && !gpc_checkpoint_id_parse(words[1], &attempt,
+		&number, label))
+		return GPC_COMPLETE_CHECKPOINT;
+	return is_pull ? GPC_COMPLETE_DIR : GPC_COMPLETE_NONE;
+}
+
 const struct gpc_command gpc_command_checkpoint = {
 	.name = "checkpoint",
 	.summary = "save, list or fetch a job's checkpoints",
@@ -378,7 +397,7 @@ const struct gpc_command gpc_command_checkpoint = {
 	.ctx_size = sizeof(struct checkpoint),
 	.min_args = 1,
 	.max_args = 4,
-	.complete = GPC_COMPLETE_JOB,
+	.complete_next = next,
 	.words = verbs,
 	.run = run,
 };

@@ -79,6 +79,8 @@ struct gpc_command {
 	size_t ctx_size;
 	int min_args, max_args;         /* positionals; max < 0 = any number */
 	enum gpc_complete complete;     /* of positionals */
+	/* What completes the positional after these n, where that differs. */
+	enum gpc_complete (*complete_next)(const char *const *words, int n);
 	const char *const *words;       /* of the first positional, NULL at the end */
 	int (*run)(struct gpc_cmd *c, struct gpc_error *err);
 };
@@ -94,6 +96,10 @@ int gpc_command_unknown(const char *name, struct gpc_error *err);
 /* Runs gpucloud-NAME of $PATH in place of this process, if there is one;
  * argv[0] is NAME. Returns only when there is none or it cannot be run. */
 int gpc_command_external(char *const *argv, struct gpc_error *err);
+/* Calls fn for each gpucloud-NAME of $PATH that gpc_command_external would run,
+ * in no order. */
+typedef void gpc_plugin_fn(void *arg, const char *name, const char *path);
+void gpc_command_plugins(gpc_plugin_fn *fn, void *arg);
 extern const struct gpc_opt gpc_opts_global[];   /* of struct gpc_globals */
 extern const struct gpc_opt gpc_opts_store[];
 extern const struct gpc_opt gpc_opts_output[];

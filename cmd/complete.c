@@ -1,4 +1,4 @@
-/* Completion, from the same tables that parse.
+/* Completion, from the same tables that parse: what stands under the cursor?
  *
  * The shells' scripts know nothing about gpucloud: they pass the words typed so
  * far and show what comes back. Whatever fails (a broken configuration, a store
@@ -9,100 +9,17 @@
 
 #include <string.h>
 
-#include "cmd/config_load.h"
+enum { N_TABLES = 4 };
+struct tables { const struct gpc_opt *v[N_TABLES]; };
 
-struct completion {
-	struct gpc_cmd *c;
-	const char *prefix;          /* what a candidate must start with */
-	const char *lead;            /* "--output=" before each candidate */
-	struct gpc_error *err;
-	int r;
+struct line {
+	struct gpc_completion k;
+	const struct gpc_command *command;
+	const struct gpc_opt *open;  /* an option that waits for this word */
+	bool ended;                  /* after `--` */
+	int n_rest;                  /* words after `--` of a program */
+	const char **typed;
 };
-
-static void offer(struct completion *k, const char *word, const char *about)
-{
-	if (k->r || !gpc_starts_with(word, k->prefix))
-		return;
-	if (about)
-		k->r = gpc_out_print(&k->c->out, k->err, "%s%s\t%s\n", k->lead,
-			word, about);
-	else
-		k->r = gpc_out_print(&k->c->out, k->err, "%s%s\n", k->lead,
-			word);
-}
-
-static void offer_words(struct completion *k, const char *const *words)
-{
-	for (size_t i = 0; words && words[i]; i++) {
-		if (*words[i])
-			offer(k, words[i], NULL);
-	}
-}
-
-static void offer_commands(struct completion *k)
-{
-	for (size_t i = 0; gpc_commands[i]; i++) {
-		if (gpc_commands[i]->group != GPC_GROUP_HIDDEN)
-			offer(k, gpc_commands[i]->name,
-				gpc_commands[i]->summary);
-	}
-}
-
-static void offer_jobs(struct completion *k)
-{
-	gpc_auto(gpc_config) struct gpc_config config = {0};
-	gpc_auto(gpc_strv) struct gpc_strv jobs = {0};
-	gpc_autostr *url = NULL;
-	struct gpc_error ignored;
-
-	if (gpc_config_load(&config, k->c->global.store, NULL, &ignored) ||
-		gpc_config_store_url(&config, &url, &ignored) ||
-		gpc_complete_jobs(url, k->prefix, &jobs, &ignored))
-		return;
-	for (size_t i = 0; i < jobs.n; i++)
-		offer(k, jobs.v[i], NULL);
-}
-
-static void offer_kind(struct completion *k, enum gpc_complete kind,
-	const char *const *words)
-{
-	switch (kind) {
-	case GPC_COMPLETE_NONE:
-	case GPC_COMPLETE_WORDS:
-		offer_words(k, words);
-		break;
-	case GPC_COMPLETE_FILE:
-		offer_words(k, words);
-		k->r = k->r ? k->r : gpc_out_print(&k->c->out, k->err,
-			":file\n");
-		break;
-	case GPC_COMPLETE_DIR:
-		offer_words(k, words);
-		k->r = k->r ? k->r : gpc_out_print(&k->c->out, k->err,
-			":dir\n");
-		break;
-	case GPC_COMPLETE_JOB:
-		offer_jobs(k);
-		break;
-	case GPC_COMPLETE_COMMAND:
-		offer_commands(k);
-		break;
-	}
-}
-
-static void offer_option(const struct gpc_opt *row, void *arg)
-{
-	struct completion *k = arg;
-	gpc_autostr *name = gpc_format("--%s", row->name);
-
-	offer(k, name, row->help);
-	if (row->type == GPC_OPT_T_TRI || row->negatable) {
-		gpc_autostr *no = gpc_format("--no-%s", row->name);
-		offer(k, no, row->help);
-	}
-}
-
-struct tables { const struct gpc_opt *v[4]; };
 
 static struct tables tables_of(const struct gpc_command *command)
 {
@@ -116,11 +33,11 @@ static struct tables tables_of(const struct gpc_command *command)
 	}};
 }
 
-static const struct gpc_opt *find_letter(const struct gpc_opt *row, char letter)
+static const struct gpc_opt *letter_in(const struct gpc_opt *row, char letter)
 {
 	for (; row && row->type != GPC_OPT_T_END; row++) {
 		const struct gpc_opt *in = row->type == GPC_OPT_T_GROUP ?
-			find_letter(row->group, letter) : NULL;
+			letter_in(row->group, letter) : NULL;
 		if (in)
 			return in;
 		if (row->type != GPC_OPT_T_GROUP && row->letter == letter)
@@ -129,121 +46,231 @@ static const struct gpc_opt *find_letter(const struct gpc_opt *row, char letter)
 	return NULL;
 }
 
-static bool wants_value(const struct gpc_opt *row)
+static const struct gpc_opt *by_letter(const struct tables *t, char letter)
 {
-	return row && row->arg && !row->implied;
-}
+	for (size_t i = 0; i < N_TABLES; i++) {
+		const struct gpc_opt *row = letter_in(t->v[i], letter);
 
-/* The option that a word names ("--output", "-o"), if it waits for the next
- * word as its value. */
-static const struct gpc_opt *waiting(const struct tables *t, const char *word)
-{
-	for (size_t i = 0; i < 4; i++) {
-		const struct gpc_opt *row = NULL;
-
-		if (gpc_starts_with(word, "--"))
-			row = gpc_opt_find(t->v[i], word + 2);
-		else if (word[0] == '-' && word[1] && !word[2])
-			row = find_letter(t->v[i], word[1]);
-		if (wants_value(row))
+		if (row)
 			return row;
 	}
 	return NULL;
 }
 
-static void complete_value(struct completion *k, const struct gpc_opt *row)
+static const struct gpc_opt *by_name(const struct tables *t, const char *name)
 {
-	offer_kind(k, row->complete, row->words);
-}
-
-/* --name=VALUE in one word. */
-static void complete_inline(struct completion *k, const struct tables *t,
-	const char *word)
-{
-	const char *equals = strchr(word, '=');
-	gpc_autostr *name = gpc_strndup(word + 2, (size_t)(equals - word) - 2);
-	gpc_autostr *lead = gpc_format("--%s=", name);
-
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < N_TABLES; i++) {
 		const struct gpc_opt *row = gpc_opt_find(t->v[i], name);
 
-		if (!row || !row->arg)
-			continue;
-		k->lead = lead;
-		k->prefix = equals + 1;
-		complete_value(k, row);
-		k->lead = "";
+		if (row)
+			return row;
+	}
+	return NULL;
+}
+
+/* "-fn5": the option that takes the rest of the word, with where that starts.
+ * NULL: the letters are all flags, or one of them is unknown. */
+static const struct gpc_opt *taker(const struct tables *t, const char *word,
+	const char **ret_value)
+{
+	for (const char *s = word + 1; *s; s++) {
+		const struct gpc_opt *row = by_letter(t, *s);
+
+		if (!row)
+			return NULL;
+		if (row->arg) {
+			*ret_value = s + 1;
+			return row;
+		}
+	}
+	return NULL;
+}
+
+static void set_store(struct line *l, const struct gpc_opt *row,
+	const char *value)
+{
+	if (row && gpc_eq(row->name, "store"))
+		l->k.c->global.store = value;
+}
+
+/* --- the words before the cursor -------------------------------------------- */
+static void take_option(struct line *l, const char *word)
+{
+	struct tables t = tables_of(l->command);
+	const char *value = NULL;
+	const struct gpc_opt *row;
+
+	if (gpc_starts_with(word, "--")) {
+		const char *equals = strchr(word, '=');
+		gpc_autostr *name = equals ? gpc_strndup(word + 2,
+			(size_t)(equals - word) - 2) : gpc_strdup(word + 2);
+
+		row = by_name(&t, name);
+		/* --no-x takes no value */
+		if (row && !gpc_eq(row->name, name))
+			row = NULL;
+		value = equals ? equals + 1 : "";
+	} else {
+		row = taker(&t, word, &value);
+	}
+	if (!row || !row->arg)
 		return;
+	if (*value || strchr(word, '='))
+		set_store(l, row, value);
+	else if (!row->implied)
+		l->open = row;
+}
+
+/* False: nothing is known about what follows. */
+static bool take_word(struct line *l, const char *word)
+{
+	if (l->open) {
+		set_store(l, l->open, word);
+		l->open = NULL;
+	} else if (l->ended && l->command->flags & GPC_CMD_REST) {
+		l->n_rest++;
+	} else if (!l->ended && gpc_eq(word, "--") && l->command) {
+		l->ended = true;
+	} else if (!l->ended && word[0] == '-' && word[1]) {
+		take_option(l, word);
+	} else if (!l->command) {
+		l->command = gpc_command_find(word);
+		return l->command && !(l->command->flags & GPC_CMD_RAW);
+	} else {
+		l->typed[l->k.n_typed++] = word;
+	}
+	return true;
+}
+
+static enum gpc_complete kind_of(const struct gpc_command *command,
+	const char *const *typed, int n)
+{
+	if (command->max_args >= 0 && n >= command->max_args)
+		return GPC_COMPLETE_NONE;
+	if (command->complete_next)
+		return command->complete_next(typed, n);
+	/* the first one is a word, such as a verb */
+	if (n == 0 && command->words)
+		return GPC_COMPLETE_WORDS;
+	return command->complete;
+}
+
+static bool is_job_kind(enum gpc_complete kind)
+{
+	return kind == GPC_COMPLETE_JOB || kind == GPC_COMPLETE_LIVE_JOB ||
+		kind == GPC_COMPLETE_ENDED_JOB ||
+		kind == GPC_COMPLETE_JOB_OR_FILE ||
+		kind == GPC_COMPLETE_JOB_OR_CHECKPOINT;
+}
+
+static void find_job(struct line *l)
+{
+	struct gpc_completion *k = &l->k;
+
+	for (int i = 0; l->command && i < k->n_typed; i++) {
+		if (is_job_kind(kind_of(l->command, k->typed, i))) {
+			k->job = k->typed[i];
+			return;
+		}
 	}
 }
 
-static void complete_word(struct completion *k,
-	const struct gpc_command *command, int n_words, const char *last)
+/* --- the word under the cursor ---------------------------------------------- */
+static void offer_option(const struct gpc_opt *row, void *arg)
 {
-	struct tables t = tables_of(command);
+	struct gpc_completion *k = arg;
+	gpc_autostr *name = gpc_format("--%s", row->name);
 
-	k->prefix = last;
-	if (last[0] == '-') {
-		if (gpc_starts_with(last, "--") && strchr(last, '=')) {
-			complete_inline(k, &t, last);
-			return;
-		}
-		for (size_t i = 0; i < 4; i++)
-			gpc_opt_each(t.v[i], offer_option, k);
-		return;
+	gpc_complete_offer(k, name, row->help);
+	if (row->type == GPC_OPT_T_TRI || row->negatable) {
+		gpc_autostr *no = gpc_format("--no-%s", row->name);
+		gpc_complete_offer(k, no, row->help);
 	}
-	if (!command) {
-		offer_commands(k);
-		return;
-	}
-	if (n_words == 0 && command->words)
-		offer_words(k, command->words);
-	if (n_words > 0 && command->words && command->max_args == 1)
-		return;
-	offer_kind(k, command->complete, NULL);
 }
 
-static void complete_line(struct completion *k, int argc, char *const *argv)
+static void complete_value(struct line *l, const struct gpc_opt *row)
 {
-	const struct gpc_command *command = NULL;
-	const struct gpc_opt *open = NULL;
-	const char *last = argv[argc - 1];
-	int n_words = 0;
+	l->k.may_repeat = true;      /* what is typed already are positionals */
+	gpc_complete_kind(&l->k, row->complete, row->words);
+}
 
-	for (int i = 0; i < argc - 1; i++) {
-		struct tables t = tables_of(command);
+/* An option and its value in one word: --name=VALUE or -nVALUE. */
+static void complete_inline(struct line *l, const struct gpc_opt *row,
+	const char *word, const char *value)
+{
+	gpc_autostr *lead = gpc_strndup(word, (size_t)(value - word));
 
-		if (open) {
-			if (gpc_eq(open->name, "store"))
-				k->c->global.store = argv[i];
-			open = NULL;
-		} else if (gpc_eq(argv[i], "--")) {
-			offer_kind(k, GPC_COMPLETE_FILE, NULL);
-			return;
-		} else if (argv[i][0] == '-') {
-			open = waiting(&t, argv[i]);
-		} else if (!command) {
-			command = gpc_command_find(argv[i]);
-			if (!command)
-				return;
-		} else {
-			n_words++;
-		}
-	}
-	if (open) {
-		k->prefix = last;
-		complete_value(k, open);
+	if (!row || !row->arg)
+		return;
+	l->k.lead = lead;
+	l->k.prefix = value;
+	complete_value(l, row);
+	l->k.lead = "";
+}
+
+static void complete_option(struct line *l, const char *word)
+{
+	struct tables t = tables_of(l->command);
+	const char *equals = strchr(word, '='), *value = NULL;
+
+	if (gpc_starts_with(word, "--") && equals) {
+		gpc_autostr *name = gpc_strndup(word + 2,
+			(size_t)(equals - word) - 2);
+
+		complete_inline(l, by_name(&t, name), word, equals + 1);
 		return;
 	}
-	complete_word(k, command, n_words, last);
+	if (word[1] && word[1] != '-') {
+		const struct gpc_opt *row = taker(&t, word, &value);
+
+		complete_inline(l, row, word, value);
+		return;
+	}
+	for (size_t i = 0; i < N_TABLES; i++)
+		gpc_opt_each(t.v[i], offer_option, &l->k);
+}
+
+static void offer_plugin(void *arg, const char *name, const char *path)
+{
+	gpc_complete_offer(arg, name, path);
+}
+
+static void complete_word(struct line *l, const char *word)
+{
+	struct gpc_completion *k = &l->k;
+
+	k->prefix = word;
+	if (l->open) {
+		complete_value(l, l->open);
+	} else if (l->ended && l->command->flags & GPC_CMD_REST) {
+		gpc_complete_kind(k, l->n_rest || strchr(word, '/') ?
+			GPC_COMPLETE_FILE : GPC_COMPLETE_PROGRAM, NULL);
+	} else if (!l->ended && word[0] == '-') {
+		complete_option(l, word);
+	} else if (!l->command) {
+		gpc_complete_kind(k, GPC_COMPLETE_COMMAND, NULL);
+		gpc_command_plugins(offer_plugin, k);
+	} else {
+		k->may_repeat = false;
+		gpc_complete_kind(k, kind_of(l->command, k->typed, k->n_typed),
+			k->n_typed == 0 ? l->command->words : NULL);
+	}
 }
 
 int gpc_complete_run(struct gpc_cmd *c, int argc, char *const *argv,
 	struct gpc_error *err)
 {
-	struct completion k = {.c = c, .prefix = "", .lead = "", .err = err};
+	struct line l = {.k = {.c = c, .prefix = "", .lead = ""}};
+	bool known = argc > 0;
 
-	if (argc > 0)
-		complete_line(&k, argc, argv);
-	return k.r;
+	(void)err;
+	l.typed = gpc_array((size_t)argc + 1, sizeof(*l.typed));
+	l.k.typed = l.typed;
+	for (int i = 0; known && i < argc - 1; i++)
+		known = take_word(&l, argv[i]);
+	find_job(&l);
+	if (known)
+		complete_word(&l, argv[argc - 1]);
+	free(l.typed);
+	return 0;
 }

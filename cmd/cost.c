@@ -277,6 +277,6 @@ const struct gpc_command gpc_command_cost = {
 	.options = options,
 	.ctx_size = sizeof(struct cost),
 	.max_args = 1,
-	.complete = GPC_COMPLETE_JOB,
+	.complete = GPC_COMPLETE_JOB_OR_FILE,
 	.run = run,
 };

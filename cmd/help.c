@@ -1,30 +1,58 @@
-/* `gpucloud help [COMMAND]` */
+/* `gpucloud help [COMMAND]` and `gpucloud help spec [FIELD]` */
 #include "cmd/help.h"
+#include "cmd/help_spec.h"
+
+static const char *const topics[] = {"spec", NULL};
+
+static int show_command(const char *name, struct gpc_buf *b,
+	struct gpc_error *err)
+{
+	const struct gpc_command *command = gpc_command_find(name);
+
+	if (!command)
+		return gpc_command_unknown(name, err);
+	gpc_help_command(command, b);
+	return 0;
+}
 
 static int run(struct gpc_cmd *c, struct gpc_error *err)
 {
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	int r = 0;
 
-	if (c->argc == 0) {
+	if (c->argc == 0)
 		gpc_help_all(&b);
-	} else {
-		const struct gpc_command *command = gpc_command_find(c->argv[0]);
-		if (!command)
-			return gpc_command_unknown(c->argv[0], err);
-		gpc_help_command(command, &b);
-	}
-	int r = gpc_buf_check(&b, err);
+	else if (gpc_eq(c->argv[0], "spec"))
+		r = gpc_help_spec(c->argc > 1 ? c->argv[1] : NULL, &b, err);
+	else if (c->argc > 1)
+		r = gpc_fail(err, GPC_EUSAGE, "help: one argument too many: "
+			"\"%s\"", c->argv[1]);
+	else
+		r = show_command(c->argv[0], &b, err);
+	if (!r)
+		r = gpc_buf_check(&b, err);
 	return r ? r : gpc_out_print(&c->out, err, "%s", b.data);
+}
+
+static enum gpc_complete next(const char *const *words, int n)
+{
+	if (n == 0)
+		return GPC_COMPLETE_COMMAND;
+	return n == 1 && gpc_eq(words[0], "spec") ? GPC_COMPLETE_FIELD :
+		GPC_COMPLETE_NONE;
 }
 
 const struct gpc_command gpc_command_help = {
 	.name = "help",
-	.summary = "show the commands, or the options of one",
-	.usage = "[OPTION]... [COMMAND]",
+	.summary = "show the commands, the options of one, or a spec's fields",
+	.usage = "[OPTION]... [COMMAND]\n[OPTION]... spec [FIELD]",
 	.about = "Without COMMAND lists all commands; with it shows what "
-		"`gpucloud COMMAND --help` shows.",
+		"`gpucloud COMMAND --help` shows. spec lists the fields of a "
+		"spec, or says what FIELD, such as limits.cost, means and "
+		"takes.",
 	.group = GPC_GROUP_AROUND,
-	.max_args = 1,
-	.complete = GPC_COMPLETE_COMMAND,
+	.max_args = 2,
+	.complete_next = next,
+	.words = topics,
 	.run = run,
 };

@@ -120,5 +120,6 @@ const struct gpc_command gpc_command_init = {
 	.options = options,
 	.ctx_size = sizeof(struct init),
 	.max_args = 1,
+	.complete = GPC_COMPLETE_TEMPLATE,
 	.run = run,
 };

@@ -23,10 +23,11 @@ struct logs {
 static const struct gpc_opt options[] = {
 	GPC_OPT_FLAG('f', "follow", struct logs, follow,
 		"go on until the job has ended"),
-	GPC_OPT_INT(0, "rank", struct logs, rank, "N", "only this rank"),
+	GPC_OPT_INT(0, "rank", struct logs, rank, "N", "only this rank",
+		.complete = GPC_COMPLETE_RANK),
 	GPC_OPT_INT(0, "attempt", struct logs, attempt, "N",
 		"only this attempt; by default all, in order", .min = 1,
-		.max = 1000000),
+		.max = 1000000, .complete = GPC_COMPLETE_ATTEMPT),
 	GPC_OPT_INT('n', "tail", struct logs, tail, "N",
 		"start at the last N lines of each rank"),
 	GPC_OPT_TIME(0, "since", struct logs, since, "TIME",

@@ -19,7 +19,7 @@ struct offers {
 
 static const struct gpc_opt options[] = {
 	GPC_OPT_STR('g', "gpus", struct offers, gpus, "NAME[:COUNT]",
-		"with these GPUs a node"),
+		"with these GPUs a node", .complete = GPC_COMPLETE_GPU),
 	GPC_OPT_STR(0, "cpus", struct offers, cpus, "N[+]",
 		"with this many CPUs a node; + means at least"),
 	GPC_OPT_STR(0, "memory", struct offers, memory, "GB[+]",
@@ -27,7 +27,7 @@ static const struct gpc_opt options[] = {
 	GPC_OPT_STR(0, "nodes", struct offers, nodes, "N",
 		"for this many nodes"),
 	GPC_OPT_STR(0, "infra", struct offers, infra, "INFRA",
-		"from here instead of local"),
+		"from here instead of local", .complete = GPC_COMPLETE_INFRA),
 	GPC_OPT_FLAG(0, "spot", struct offers, spot,
 		"at the price of the spot market"),
 	GPC_OPT_END

@@ -51,8 +51,23 @@ enum gpc_complete {
 	GPC_COMPLETE_WORDS,    /* the words list beside it */
 	GPC_COMPLETE_FILE,
 	GPC_COMPLETE_DIR,
-	GPC_COMPLETE_JOB,
+	GPC_COMPLETE_PROGRAM,     /* on PATH */
+	GPC_COMPLETE_JOB,         /* any job */
+	GPC_COMPLETE_LIVE_JOB,    /* an unfinished one of this user */
+	GPC_COMPLETE_ENDED_JOB,
+	GPC_COMPLETE_JOB_OR_FILE,
+	GPC_COMPLETE_JOB_OR_CHECKPOINT,
+	GPC_COMPLETE_CHECKPOINT,  /* an id; of the job on the line, as the next two */
+	GPC_COMPLETE_ATTEMPT,
+	GPC_COMPLETE_RANK,
+	GPC_COMPLETE_SIGNAL,
 	GPC_COMPLETE_COMMAND,
+	GPC_COMPLETE_FIELD,       /* of a spec: "limits.cost" */
+	GPC_COMPLETE_KEY,         /* of the configuration */
+	GPC_COMPLETE_TEMPLATE,
+	GPC_COMPLETE_INFRA,
+	GPC_COMPLETE_GPU,
+	GPC_COMPLETE_ENV,         /* a variable of the environment */
 };
 
 struct gpc_opt {

@@ -61,6 +61,12 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 	return r ? r : report(c, &got, job, dir, err);
 }
 
+static enum gpc_complete next(const char *const *words, int n)
+{
+	(void)words;
+	return n ? GPC_COMPLETE_DIR : GPC_COMPLETE_JOB;
+}
+
 const struct gpc_command gpc_command_pull = {
 	.name = "pull",
 	.summary = "fetch what a job made",
@@ -73,6 +79,6 @@ const struct gpc_command gpc_command_pull = {
 	.options = options,
 	.ctx_size = sizeof(struct pull),
 	.max_args = 2,
-	.complete = GPC_COMPLETE_JOB,
+	.complete_next = next,
 	.run = run,
 };

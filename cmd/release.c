@@ -439,6 +439,6 @@ const struct gpc_command gpc_command_release = {
 	.options = options,
 	.ctx_size = sizeof(struct release),
 	.max_args = -1,
-	.complete = GPC_COMPLETE_JOB,
+	.complete = GPC_COMPLETE_LIVE_JOB,
 	.run = run,
 };

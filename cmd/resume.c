@@ -19,9 +19,11 @@ static const struct gpc_opt options[] = {
 	GPC_OPT_FLAG('d', "detach", struct resume, detach,
 		"print the job's id and return at once"),
 	GPC_OPT_STR(0, "checkpoint", struct resume, checkpoint, "ID",
-		"start from this one instead of the newest"),
+		"start from this one instead of the newest",
+		.complete = GPC_COMPLETE_CHECKPOINT),
 	GPC_OPT_LIST(0, "secret", struct resume, secret, "NAME[=@FILE]",
-		"a secret again: from the environment, or from FILE"),
+		"a secret again: from the environment, or from FILE",
+		.complete = GPC_COMPLETE_ENV),
 	GPC_OPT_END
 };
 
@@ -146,6 +148,6 @@ const struct gpc_command gpc_command_resume = {
 	.ctx_size = sizeof(struct resume),
 	.min_args = 1,
 	.max_args = 1,
-	.complete = GPC_COMPLETE_JOB,
+	.complete = GPC_COMPLETE_ENDED_JOB,
 	.run = run,
 };

@@ -10,7 +10,8 @@ struct sending { int rank; };
 
 static const struct gpc_opt options[] = {
 	GPC_OPT_INT(0, "rank", struct sending, rank, "N",
-		"only to this rank; by default to all"),
+		"only to this rank; by default to all",
+		.complete = GPC_COMPLETE_RANK),
 	GPC_OPT_END
 };
 
@@ -47,6 +48,12 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 	return 0;
 }
 
+static enum gpc_complete next(const char *const *words, int n)
+{
+	(void)words;
+	return n ? GPC_COMPLETE_SIGNAL : GPC_COMPLETE_LIVE_JOB;
+}
+
 const struct gpc_command gpc_command_signal = {
 	.name = "signal",
 	.summary = "send a signal or an interruption notice to a job",
@@ -61,6 +68,6 @@ const struct gpc_command gpc_command_signal = {
 	.ctx_size = sizeof(struct sending),
 	.min_args = 2,
 	.max_args = 2,
-	.complete = GPC_COMPLETE_JOB,
+	.complete_next = next,
 	.run = run,
 };

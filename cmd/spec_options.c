@@ -8,23 +8,33 @@
 #define STR(word, field, arg, ...) \
 	GPC_OPT_STR(0, word, struct gpc_spec_cli, field, arg, __VA_ARGS__)
 
+static const char *const booleans[] = {"true", "false", NULL};
+static const char *const disk_tiers[] = {
+	"low", "medium", "high", "ultra", "best", NULL,
+};
+static const char *const network_tiers[] = {"standard", "best", NULL};
+
 const struct gpc_opt gpc_spec_cli_options[] = {
 	STR("name", name, "NAME", "name of the job"),
 	STR("workdir", workdir, "DIR",
 		"folder that is packed and sent", .complete = GPC_COMPLETE_DIR),
 	STR("nodes", nodes, "N", "number of nodes"),
-	STR("infra", infra, "PROVIDER[/REGION[/ZONE]]", "where to run"),
+	STR("infra", infra, "PROVIDER[/REGION[/ZONE]]", "where to run",
+		.complete = GPC_COMPLETE_INFRA),
 	GPC_OPT_STR('g', "gpus", struct gpc_spec_cli, gpus, "NAME[:COUNT]",
-		"GPUs per node"),
+		"GPUs per node", .complete = GPC_COMPLETE_GPU),
 	STR("cpus", cpus, "N[+]", "processors per node"),
 	STR("memory", memory, "GB[+]", "memory per node"),
 	STR("spot", spot, "BOOL",
-		"buy machines that may be taken away", .implied = "true"),
+		"buy machines that may be taken away", .implied = "true",
+		.words = booleans),
 	STR("instance-type", instance_type, "TYPE", "exact machine type"),
 	STR("image", image, "IMAGE", "image of the nodes"),
 	STR("disk-size", disk_size, "GB", "size of the system disk"),
-	STR("disk-tier", disk_tier, "TIER", "speed of the system disk"),
-	STR("network-tier", network_tier, "TIER", "speed between nodes"),
+	STR("disk-tier", disk_tier, "TIER", "speed of the system disk",
+		.words = disk_tiers),
+	STR("network-tier", network_tier, "TIER", "speed between nodes",
+		.words = network_tiers),
 	STR("ports", ports, "PORT[-LAST]", "ports that are opened"),
 	STR("max-hourly-cost", max_hourly_cost, "AMOUNT",
 		"cap on the hourly price of one node"),
@@ -33,15 +43,19 @@ const struct gpc_opt gpc_spec_cli_options[] = {
 	STR("setup-time", setup_time, "TIME", "time of one setup"),
 	STR("deadline", deadline, "DATE", "latest end"),
 	STR("checkpoint", checkpoint, "DIR",
-		"folder that is saved and resumed from"),
+		"folder that is saved and resumed from",
+		.complete = GPC_COMPLETE_DIR),
 	STR("strict", strict, "BOOL",
-		"run bash with -e and pipefail", .implied = "true"),
+		"run bash with -e and pipefail", .implied = "true",
+		.words = booleans),
 	GPC_OPT_LIST('e', "env", struct gpc_spec_cli, env, "NAME[=VALUE]",
-		"a variable; without =VALUE from the environment"),
+		"a variable; without =VALUE from the environment",
+		.complete = GPC_COMPLETE_ENV),
 	STR("env-file", env_file, "FILE",
 		"variables and secrets from lines NAME=VALUE",
 		.complete = GPC_COMPLETE_FILE),
 	GPC_OPT_LIST(0, "secret", struct gpc_spec_cli, secret,
-		"NAME[=@FILE]", "a secret, from the environment or from FILE"),
+		"NAME[=@FILE]", "a secret, from the environment or from FILE",
+		.complete = GPC_COMPLETE_ENV),
 	GPC_OPT_END
 };

@@ -15,7 +15,8 @@ static const struct gpc_opt options[] = {
 	GPC_OPT_FLAG(0, "once", struct supervise, once,
 		"one round over all jobs, for cron and CI"),
 	GPC_OPT_STR(0, "on", struct supervise, on, "INFRA",
-		"on a machine of its own: not built yet"),
+		"on a machine of its own: not built yet",
+		.complete = GPC_COMPLETE_INFRA),
 	GPC_OPT_FLAG(0, "install", struct supervise, install,
 		"as a service of this user: not built yet"),
 	GPC_OPT_END

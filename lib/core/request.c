@@ -98,6 +98,11 @@ static const struct { const char *name; int number; } signals[] = {
 };
 #define N_SIGNALS (sizeof(signals) / sizeof(signals[0]))
 
+const char *gpc_request_signal_name(size_t i)
+{
+	return i < N_SIGNALS ? signals[i].name : NULL;
+}
+
 static int bad_signal(const char *name, struct gpc_error *err)
 {
 	const char *words[N_SIGNALS + 1] = { "interrupt" };

@@ -13,6 +13,8 @@ int gpc_request_save(struct gpc_session *s, const char *job, const char *label,
 /* name: "TERM", "SIGUSR1", "interrupt"; rank < 0 = all. */
 int gpc_request_signal(struct gpc_session *s, const char *job, const char *name,
 	int rank, struct gpc_error *err) gpc_must_check;
+/* The names that it takes besides "interrupt", by index; NULL past the last. */
+const char *gpc_request_signal_name(size_t i);
 /* Puts secrets again if the job has any (values: name -> value, may be NULL). */
 int gpc_request_resume(struct gpc_session *s, const char *job,
 	const char *checkpoint, const struct gpc_pairs *secrets,

@@ -35,6 +35,16 @@ static void place_owner(struct gpc_owner *o, const char *configured)
 	o->hash = gpc_strndup(hex, 16);
 }
 
+char *gpc_session_owner_hash(const char *configured)
+{
+	struct gpc_owner o = {0};
+
+	place_owner(&o, configured);
+	free(o.user);
+	free(o.host);
+	return o.hash;
+}
+
 static int place_init(struct gpc_place *p,
 	const struct gpc_session_options *options, struct gpc_error *err)
 {

@@ -47,6 +47,9 @@ int gpc_session_open(const struct gpc_session_options *options,
 	struct gpc_session **ret_s, struct gpc_error *err) gpc_must_check;
 void gpc_session_free(struct gpc_session *s);
 GPC_CLEANUP_POINTER(gpc_session);
+/* The hash that stands for who works here; configured: the setting `owner`, or
+ * NULL. Owned; needs no session. */
+char *gpc_session_owner_hash(const char *configured);
 /* "client user@host" / "supervisor user@host pid"; owned. */
 char *gpc_session_by(const struct gpc_session *s, const char *role);
 /* A provider by name, for this session. ctx is filled and must outlive it. */
