@@ -50,6 +50,8 @@ struct gpc_saver *gpc_saver_new(struct gpc_agent *a)
 	s->patience_ms = c->grace_ms > 0 ? c->grace_ms
 		: GPC_SPEC_GRACE_DEFAULT_MS;
 	s->n = 1;
+	if (s->leads)
+		s->prune_served_n = gpc_saver_prunes_served(a);
 	/* What was restored need not be saved again. */
 	if (a->restored)
 		if (gpc_saver_print(s, NULL, &s->saved_print, &n, NULL) < 0)
@@ -87,13 +89,6 @@ void gpc_saver_ask(struct gpc_agent *a, const char *label, int64_t number)
 	memcpy(q->label, label_ok(label) ? label : "user",
 		strlen(label_ok(label) ? label : "user"));
 	q->number = number;
-}
-
-void gpc_saver_prune(struct gpc_agent *a, int keep)
-{
-	if (a->saver && a->saver->leads)
-		a->saver->prune_keep = keep > GPC_SPEC_KEEP_DEFAULT ? keep
-			: GPC_SPEC_KEEP_DEFAULT;
 }
 
 bool gpc_saver_works(const struct gpc_agent *a)
@@ -142,6 +137,36 @@ static void start_asked(struct gpc_agent *a)
 		s->wait_change = true;
 	}
 	start(a, GPC_SAVER_FORCE);
+}
+
+/* The oldest attempt but ours of which a node may still be there. */
+static int held_attempt(const struct gpc_agent *a)
+{
+	int held = a->attempt;
+
+	for (size_t i = 0; i < a->state.nodes.n; i++) {
+		const struct gpc_node *n = &a->state.nodes.v[i];
+
+		if (n->status != GPC_NODE_RELEASED && n->attempt < held)
+			held = n->attempt;
+	}
+	return held;
+}
+
+static bool prune_is_due(const struct gpc_agent *a, int64_t now_ms)
+{
+	return a->state.prune_n > a->saver->prune_served_n &&
+		now_ms >= a->saver->prune_due_ms;
+}
+
+static void start_prune(struct gpc_agent *a)
+{
+	struct gpc_saver *s = a->saver;
+
+	s->prune_n = a->state.prune_n;
+	s->prune_keep = a->state.prune_keep;
+	s->held_attempt = held_attempt(a);
+	start(a, GPC_SAVER_PRUNE);
 }
 
 static int64_t look_every_ms(const struct gpc_agent *a)
@@ -223,8 +248,8 @@ void gpc_saver_tick(struct gpc_agent *a, int64_t now_ms)
 	}
 	if (s->asked.n) {
 		start_asked(a);
-	} else if (s->prune_keep) {
-		start(a, GPC_SAVER_PRUNE);
+	} else if (prune_is_due(a, now_ms)) {
+		start_prune(a);
 	} else if (!s->finishing && now_ms >= s->look_due_ms) {
 		if (!s->look_due_ms)          /* the first one */
 			s->look_due_ms = now_ms + look_every_ms(a);
@@ -344,8 +369,21 @@ static void after_failure(struct gpc_agent *a, int r,
 			a->spec.checkpoint.grace_ms, NULL, err->msg);
 	/* The record may be there although its answer was lost: a number is
 	 * never used twice. */
-	if (s->leads && s->task != GPC_SAVER_PRUNE && r != -GPC_ECANCELED)
+	if (s->leads && r != -GPC_ECANCELED)
 		s->n++;
+}
+
+static void prune_done(struct gpc_agent *a, int r, const struct gpc_error *err)
+{
+	struct gpc_saver *s = a->saver;
+
+	s->task = GPC_SAVER_IDLE;
+	if (r == 0) {
+		s->prune_served_n = s->prune_n;
+		return;
+	}
+	s->prune_due_ms = gpc_boot_ms() + RETRY_MS;
+	gpc_agent_note(a, "old checkpoints stay for now: %s", err->msg);
 }
 
 void gpc_saver_done(struct gpc_agent *a, int r, const struct gpc_error *err)
@@ -354,8 +392,10 @@ void gpc_saver_done(struct gpc_agent *a, int r, const struct gpc_error *err)
 	enum gpc_saver_task task = s->task;
 	int64_t now = gpc_boot_ms();
 
-	if (task == GPC_SAVER_PRUNE)
-		s->prune_keep = 0;
+	if (task == GPC_SAVER_PRUNE) {
+		prune_done(a, r, err);
+		return;
+	}
 	if (!s->leads && task == GPC_SAVER_FORCE && r == 0)
 		s->follow_n = s->n;
 	if (r < 0) {

@@ -10,9 +10,8 @@ void gpc_saver_free(struct gpc_saver *s);
  * the event, kept in the record so that who asked finds it. Rank 0 (or every
  * rank with ranks: all) acts upon it, the others ignore it. */
 void gpc_saver_ask(struct gpc_agent *a, const char *label, int64_t number);
-/* Keeps only the newest `keep` (at least 2; 0 = what the spec says). */
-void gpc_saver_prune(struct gpc_agent *a, int keep);
-/* Starts what is due if the worker is free. Call it each second. */
+/* Starts what is due if the worker is free: saves, and the newest `prune` that
+ * the state names, between two saves. Call it each second. */
 void gpc_saver_tick(struct gpc_agent *a, int64_t now_ms);
 /* The last save of this attempt, when the program has ended. True while it
  * still has to be waited for. */

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "record/checkpoint.h"
 #include "record/keys.h"
+#include "record/prune.h"
 #include "snapshot/snapshot.h"
 
 struct blobs { struct gpc_map map; };
@@ -105,10 +106,70 @@ int gpc_saver_prune_now(struct gpc_saver *s, int keep,
 	return r;
 }
 
+/* --- by request ---------------------------------------------------------- */
+
+int64_t gpc_saver_prunes_served(struct gpc_agent *a)
+{
+	int64_t newest = 0;
+
+	for (int i = 1; a->state.prune_n && i < a->attempt; i++) {
+		gpc_auto(gpc_prune_fact) struct gpc_prune_fact f = {0};
+
+		if (gpc_prune_fact_get(a->store, a->job.id, i, &f, NULL) == 0 &&
+			f.request > newest)
+			newest = f.request;
+	}
+	return newest;
+}
+
+/* What cannot be read shows less than there is: its attempt is left alone. */
+static int sweep(struct gpc_saver *s, int attempt,
+	const struct gpc_cancel *cancel, struct gpc_swept *swept,
+	struct gpc_error *err)
+{
+	struct gpc_error why = {0};
+	int r = gpc_prune_sweep(s->store, s->job, attempt, false, NULL, cancel,
+		swept, &why);
+
+	if (r == -GPC_EPROTO || r == -GPC_ENOTFOUND) {
+		gpc_log(s->log, GPC_WARN, "%s: its blobs stay", why.msg);
+		return 0;
+	}
+	if (r < 0)
+		*err = why;
+	return r;
+}
+
+/* Other ranks save where this one cannot see it. */
+static bool may_sweep(const struct gpc_saver *s, int attempt)
+{
+	return attempt < s->held_attempt ||
+		(attempt == s->attempt && !s->all_ranks);
+}
+
 int gpc_saver_task_prune(void *arg, const struct gpc_cancel *cancel,
 	struct gpc_error *err)
 {
 	struct gpc_saver *s = arg;
+	gpc_auto(gpc_checkpoint_ids) struct gpc_checkpoint_ids ids = {0};
+	gpc_auto(gpc_strv) struct gpc_strv pinned = {0};
+	gpc_auto(gpc_prune_fact) struct gpc_prune_fact f = { .v = 1,
+		.request = s->prune_n };
+	struct gpc_swept swept = {0};
+	int r = gpc_checkpoint_list(s->store, s->job, &ids, err);
 
-	return gpc_saver_prune_now(s, s->prune_keep, cancel, err);
+	if (s->pinned)
+		gpc_strv_add(&pinned, s->pinned);
+	if (r == 0) {
+		gpc_prune_choose(&ids, s->prune_keep, &pinned, &f.removed);
+		r = gpc_prune_heads(s->store, s->job, &f.removed, err);
+	}
+	for (int i = 1; r == 0 && i <= s->attempt; i++)
+		if (may_sweep(s, i))
+			r = sweep(s, i, cancel, &swept, err);
+	f.blobs = (int64_t)swept.blobs;
+	f.bytes = (int64_t)swept.bytes;
+	if (r == 0)
+		r = gpc_prune_fact_put(s->store, s->job, s->attempt, &f, err);
+	return r;
 }

@@ -126,9 +126,6 @@ static int on_event(void *arg, const struct gpc_event *e)
 	case GPC_EVENT_RELEASED:
 		on_released(a, e);
 		break;
-	case GPC_EVENT_PRUNE:
-		gpc_saver_prune(a, (int)gpc_json_get_int(e->data, "keep", 0));
-		break;
 	default:
 		break;
 	}

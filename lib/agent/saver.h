@@ -24,7 +24,8 @@ struct gpc_saver {
 	int64_t look_due_ms, follow_due_ms, ask_due_ms;
 	int64_t unquiet_since_ms;    /* boot clock; 0 = quiet */
 	bool finishing, finished, last_again;
-	int prune_keep;              /* asked for; 0 = no */
+	int64_t prune_served_n;      /* newest `prune` event that was carried out */
+	int64_t prune_due_ms;        /* boot clock: not before, after a failure */
 	int follow_n;                /* other ranks: last n that was served */
 	bool empty_told;
 
@@ -37,6 +38,9 @@ struct gpc_saver {
 	bool wait_change;            /* FORCE: the program was just asked */
 	bool insist;                 /* LOOK: restless for some seconds */
 	bool any_state;              /* LOOK: restless for a minute */
+	int64_t prune_n;             /* PRUNE: the event, and what it keeps */
+	int prune_keep;
+	int held_attempt;            /* PRUNE: nodes of it may still be there */
 	int n;                       /* next number (leader) or the one to serve */
 	uint64_t saved_print, seen_print;   /* fingerprints of the tree */
 	struct gpc_json *base;       /* head of this rank's newest save */
@@ -51,6 +55,8 @@ int gpc_saver_task_save(void *arg, const struct gpc_cancel *cancel,
 	struct gpc_error *err);
 int gpc_saver_task_prune(void *arg, const struct gpc_cancel *cancel,
 	struct gpc_error *err);
+/* Which `prune` events earlier attempts have carried out. */
+int64_t gpc_saver_prunes_served(struct gpc_agent *a);
 /* Removes all but the newest `keep` records and what only they needed. */
 int gpc_saver_prune_now(struct gpc_saver *s, int keep,
 	const struct gpc_cancel *cancel, struct gpc_error *err) gpc_must_check;

@@ -7,7 +7,9 @@
 
 #include "base/crash.h"
 #include "base/str.h"
+#include "core/prune.h"
 #include "core/submit.h"
+#include "record/checkpoint.h"
 #include "record/index.h"
 #include "record/journal.h"
 #include "record/keys.h"
@@ -185,16 +187,26 @@ static int put_secrets_again(struct gpc_session *s, const struct gpc_job *job,
 	return gpc_secrets_put(s->store, job->id, &values, err);
 }
 
-static int check_resumable(const struct gpc_journal *j, struct gpc_error *err)
+/* A prune whose client died, or is slow, is finished here: what goes is fixed. */
+static int check_resumable(struct gpc_session *s, struct gpc_journal *j,
+	const char *checkpoint, struct gpc_error *err)
 {
+	gpc_auto(gpc_checkpoint) struct gpc_checkpoint c = {0};
+	struct gpc_swept swept = {0};
+	int r = 0;
+
 	if (!gpc_job_status_is_end(j->state.status))
 		return gpc_fail(err, GPC_ECONFLICT,
 			"job %s has not ended: it is %s", j->job,
 			gpc_job_status_to_str(j->state.status));
-	if (j->state.pruning)
+	if (j->state.removing)
 		return gpc_fail(err, GPC_ECONFLICT,
-			"job %s is being pruned: its checkpoints go away", j->job);
-	return 0;
+			"job %s is being removed by `gpucloud prune`", j->job);
+	if (j->state.pruning)
+		r = gpc_prune_finish(s, j, &swept, err);
+	if (r == 0 && checkpoint)
+		r = gpc_checkpoint_get(s->store, j->job, checkpoint, &c, err);
+	return r;
 }
 
 int gpc_request_resume(struct gpc_session *s, const char *id,
@@ -208,7 +220,7 @@ int gpc_request_resume(struct gpc_session *s, const char *id,
 	if (r == 0)
 		r = open_journal(s, id, &j, err);
 	if (r == 0)
-		r = check_resumable(&j, err);
+		r = check_resumable(s, &j, checkpoint, err);
 	if (r == 0)
 		r = put_secrets_again(s, &job, secrets, err);
 	GPC_CRASH("resume.secrets_put");
@@ -226,7 +238,7 @@ int gpc_request_resume(struct gpc_session *s, const char *id,
 		if (r != -GPC_ECONFLICT)
 			return r;
 		/* such as a node's release, which comes after the end */
-		r = check_resumable(&j, err);
+		r = check_resumable(s, &j, checkpoint, err);
 	}
 	return r < 0 ? r : gpc_fail(err, GPC_ECONFLICT,
 		"job %s: its journal is too busy", id);

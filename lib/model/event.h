@@ -18,9 +18,14 @@
  *   released   {attempt, rank, id, at_ms?}
  *   supervisor {supervisor, host, boot, pid}
  *   checkpoint {attempt, checkpoint}       id "<attempt>-<n>-<label>"
- *   cancel     {now}    save {label?}    signal {signal, rank?}    update {...}
+ *   cancel     {now}    save {label?}    signal {signal, rank?}
+ *   update     {cost?, time_ms?}           limits from now on
  *   resume     {checkpoint?}               after an end: back to PENDING
- *   prune      {...}   pruning {}
+ *   prune      {keep}                      asked of rank 0's agent
+ *   pruning    {drop?, keep?, remove?}     of an ended job: these checkpoints
+ *                                          go, whoever deletes them; remove:
+ *                                          the whole job goes
+ *   pruned     {}                          they are gone
  *   ended      {reason, code?, signal?, rank?, at_ms?}
  */
 #pragma once
@@ -36,7 +41,8 @@ enum gpc_event_type {
 	GPC_EVENT_PHASE, GPC_EVENT_LOST, GPC_EVENT_RELEASED,
 	GPC_EVENT_SUPERVISOR, GPC_EVENT_CHECKPOINT, GPC_EVENT_CANCEL,
 	GPC_EVENT_SAVE, GPC_EVENT_SIGNAL, GPC_EVENT_UPDATE, GPC_EVENT_RESUME,
-	GPC_EVENT_PRUNE, GPC_EVENT_PRUNING, GPC_EVENT_ENDED,
+	GPC_EVENT_PRUNE, GPC_EVENT_PRUNING, GPC_EVENT_PRUNED,
+	GPC_EVENT_ENDED,
 	GPC_EVENT__COUNT,
 };
 extern const char *const gpc_event_type_names[];

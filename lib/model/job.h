@@ -69,6 +69,7 @@ struct gpc_job_mount {                             /* one source of file_mounts 
 	char *file;                                /* NULL = a folder; else the one file in it */
 	struct gpc_json *rest;
 };
+struct gpc_job_git { char *url, *ref, *commit; };  /* of workdir: {url, ref} */
 struct gpc_job {
 	int v;
 	char *id, *name, *original_name, *kind;    /* kind "job" */
@@ -77,6 +78,7 @@ struct gpc_job {
 	struct gpc_json *spec;                     /* resolved; no secret values */
 	char *workspace;                           /* head blob, or NULL */
 	char *workdir;                             /* where it was, for people */
+	struct gpc_job_git git;                    /* url NULL = none */
 	GPC_VEC(struct gpc_job_mount) mounts;      /* local ones, in order */
 	char *bundle, *group, *once_key;
 	struct gpc_strv secrets;                   /* names */
@@ -136,8 +138,15 @@ struct gpc_job_state {
 	char *checkpoint;           /* newest complete one: what an attempt resumes from */
 	char *supervisor;           /* random id of the `supervisor` event that holds */
 	bool cancel, cancel_now;    /* asked for */
-	bool pruning;
+	bool pruning;               /* what goes stands in event pruning_n */
+	int64_t pruning_n;
+	bool removing;              /* the whole job goes: it can never be resumed */
 	int64_t asked_n;            /* newest request event (save, signal, cancel, update) */
+	int64_t prune_n;            /* newest `prune` request, and what it keeps */
+	int prune_keep;
+	struct gpc_money cost_limit;    /* by `update`; unset = the spec's */
+	int64_t time_limit_ms;          /* the same; 0 = the spec's */
+	int64_t cost_limit_n, time_limit_n;  /* the events that set them */
 	GPC_VEC(struct gpc_node) nodes;      /* all not RELEASED, and this attempt's */
 	GPC_VEC(struct gpc_intent) intents;
 	GPC_VEC(struct gpc_try) tries;

@@ -79,6 +79,15 @@ static const struct gpc_bind cancel_fields[] = {
 static const struct gpc_bind resume_fields[] = {
 	FIELD(checkpoint, STR), GPC_BIND_LAST
 };
+static const struct gpc_bind update_fields[] = {
+	FIELD(cost, MONEY), FIELD(time_ms, I64), GPC_BIND_LAST
+};
+static const struct gpc_bind prune_fields[] = {
+	FIELD(keep, INT), GPC_BIND_LAST
+};
+static const struct gpc_bind pruning_fields[] = {
+	FIELD(drop, STRV), FIELD(keep, INT), FIELD(remove, BOOL), GPC_BIND_LAST
+};
 static const struct gpc_bind ended_fields[] = {
 	REASON(NEED), FIELD(code, INT), FIELD(signal, INT), FIELD(rank, INT),
 	FIELD(detail, STR), FIELD(at_ms, I64), FIELD(ran_ms, I64),
@@ -101,10 +110,11 @@ static const struct gpc_bind *const all[GPC_EVENT__COUNT] = {
 	[GPC_EVENT_CANCEL] = cancel_fields,
 	[GPC_EVENT_SAVE] = no_fields,
 	[GPC_EVENT_SIGNAL] = no_fields,
-	[GPC_EVENT_UPDATE] = no_fields,
+	[GPC_EVENT_UPDATE] = update_fields,
 	[GPC_EVENT_RESUME] = resume_fields,
-	[GPC_EVENT_PRUNE] = no_fields,
-	[GPC_EVENT_PRUNING] = no_fields,
+	[GPC_EVENT_PRUNE] = prune_fields,
+	[GPC_EVENT_PRUNING] = pruning_fields,
+	[GPC_EVENT_PRUNED] = no_fields,
 	[GPC_EVENT_ENDED] = ended_fields,
 };
 

@@ -23,8 +23,11 @@ struct gpc_payload {
 	char *detail;
 	enum gpc_phase_event phase;
 	enum gpc_reason reason;
-	bool now, uncounted;
-	struct gpc_money rate;
+	bool now, uncounted, remove;
+	int keep;
+	int64_t time_ms;
+	struct gpc_money rate, cost;
+	struct gpc_strv drop;
 	struct gpc_json *request;
 	GPC_VEC(struct gpc_node) nodes;
 };

@@ -48,6 +48,7 @@ static const signed char next_status[GPC_EVENT__COUNT][GPC_JOB__COUNT] = {
 	[GPC_EVENT_RESUME] =       {NO,   NO,   NO,   NO,   NO,   NO,   NO,   PEND, PEND, PEND},
 	[GPC_EVENT_PRUNE] =        {LIVE},
 	[GPC_EVENT_PRUNING] =      {NO,   NO,   NO,   NO,   NO,   NO,   NO,   SAME, SAME, SAME},
+	[GPC_EVENT_PRUNED] =       {NO,   NO,   NO,   NO,   NO,   NO,   NO,   SAME, SAME, SAME},
 	[GPC_EVENT_ENDED] =        {VARY, VARY, VARY, VARY, VARY, VARY, VARY, NO,   NO,   NO},
 };
 
@@ -457,8 +458,8 @@ static int on_resume(struct step *s, struct gpc_error *err)
 	int attempt, n;
 
 	if (st->pruning)
-		return gpc_fail(err, GPC_EPROTO,
-			"its checkpoints are being pruned");
+		return gpc_fail(err, GPC_EPROTO, st->removing ? "it is being "
+			"removed" : "its checkpoints are being pruned");
 	if (s->p->checkpoint &&
 		!gpc_checkpoint_id_parse(s->p->checkpoint, &attempt, &n, label))
 		return gpc_fail(err, GPC_EPROTO, "$.checkpoint: not an id");
@@ -468,13 +469,61 @@ static int on_resume(struct step *s, struct gpc_error *err)
 	st->cancel = st->cancel_now = false;
 	st->restarts = st->no_progress = 0;
 	st->ended_ms = 0;
+	st->prune_n = st->prune_keep = 0; /* asked of those that have left */
 	return 0;
 }
 
+static int on_update(struct step *s, struct gpc_error *err)
+{
+	if (s->p->cost.currency[0] ? s->p->cost.micros <= 0 :
+		s->p->time_ms <= 0)
+		return gpc_fail(err, GPC_EPROTO, "no limit, or none above 0");
+	if (s->p->cost.currency[0]) {
+		s->st->cost_limit = s->p->cost;
+		s->st->cost_limit_n = s->e->n;
+	}
+	if (s->p->time_ms > 0) {
+		s->st->time_limit_ms = s->p->time_ms;
+		s->st->time_limit_n = s->e->n;
+	}
+	return on_request(s, err);
+}
+
+static int on_prune(struct step *s, struct gpc_error *err)
+{
+	s->st->prune_n = s->e->n;
+	s->st->prune_keep = s->p->keep;
+	return on_request(s, err);
+}
+
+/* Who deletes must know that nobody writes there any more. A job may be removed
+ * while its checkpoints are being pruned. */
 static int on_pruning(struct step *s, struct gpc_error *err)
 {
-	(void)err;
-	s->st->pruning = true;
+	struct gpc_job_state *st = s->st;
+
+	if (st->removing || (st->pruning && !s->p->remove))
+		return gpc_fail(err, GPC_EPROTO, "it is being %s already",
+			st->removing ? "removed" : "pruned");
+	gpc_vec_each(n, &st->nodes)
+		if (n->status != GPC_NODE_RELEASED)
+			return gpc_fail(err, GPC_EPROTO,
+				"not all of its nodes are released");
+	if (st->intents.n > 0)
+		return gpc_fail(err, GPC_EPROTO, "an intent is still open");
+	st->pruning = true;
+	st->pruning_n = s->e->n;
+	st->removing = s->p->remove;
+	return 0;
+}
+
+static int on_pruned(struct step *s, struct gpc_error *err)
+{
+	if (!s->st->pruning || s->st->removing)
+		return gpc_fail(err, GPC_EPROTO, "its checkpoints are not "
+			"being pruned");
+	s->st->pruning = false;
+	s->st->pruning_n = 0;
 	return 0;
 }
 
@@ -507,10 +556,11 @@ static int (*const handlers[GPC_EVENT__COUNT])(struct step *s,
 	[GPC_EVENT_CANCEL] = on_cancel,
 	[GPC_EVENT_SAVE] = on_request,
 	[GPC_EVENT_SIGNAL] = on_request,
-	[GPC_EVENT_UPDATE] = on_request,
+	[GPC_EVENT_UPDATE] = on_update,
 	[GPC_EVENT_RESUME] = on_resume,
-	[GPC_EVENT_PRUNE] = on_request,
+	[GPC_EVENT_PRUNE] = on_prune,
 	[GPC_EVENT_PRUNING] = on_pruning,
+	[GPC_EVENT_PRUNED] = on_pruned,
 	[GPC_EVENT_ENDED] = on_ended,
 };
 

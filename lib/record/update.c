@@ -1,0 +1,20 @@
+/* job.json never changes; what was asked for later stands in the journal and
+ * counts instead. Every reader of limits passes through here. */
+#include "record/update.h"
+
+struct gpc_spec_limits gpc_update_limits(const struct gpc_spec *spec,
+	const struct gpc_job_state *st)
+{
+	struct gpc_spec_limits l = spec->limits;
+
+	if (st->cost_limit.currency[0])
+		l.cost = st->cost_limit;
+	if (st->time_limit_ms > 0)
+		l.time_ms = st->time_limit_ms;
+	return l;
+}
+
+void gpc_update_spec(struct gpc_spec *spec, const struct gpc_job_state *st)
+{
+	spec->limits = gpc_update_limits(spec, st);
+}

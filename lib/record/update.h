@@ -1,0 +1,11 @@
+/* What `update` events changed: the folded state over the spec of job.json. */
+#pragma once
+#include "model/job.h"
+#include "model/spec.h"
+
+/* Puts the limits that the state has into the spec. May be done again after
+ * every event. */
+void gpc_update_spec(struct gpc_spec *spec, const struct gpc_job_state *st);
+/* The limits of a job now, from its own spec; spec is that of job.json. */
+struct gpc_spec_limits gpc_update_limits(const struct gpc_spec *spec,
+	const struct gpc_job_state *st);
