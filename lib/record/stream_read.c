@@ -128,7 +128,9 @@ int gpc_stream_read(struct gpc_stream_reader *r, size_t max, struct gpc_buf *b,
 
 	if (!*r->key)
 		rc = find_object(r, &moved, err);
-	while (rc == 0 && *r->key && max > 0) {
+	/* No object is that long: there are no bytes at such an offset. */
+	while (rc == 0 && *r->key && max > 0 &&
+		r->offset - r->start <= INT64_MAX) {
 		struct take t = { b, 0 };
 
 		rc = gpc_store_get_range(r->store, r->key,
