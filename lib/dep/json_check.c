@@ -230,8 +230,11 @@ static int fail_at(const struct scan *s, struct gpc_error *err)
 
 int gpc_json_check(const char *text, size_t n, struct gpc_error *err)
 {
-	struct scan s = {.start = text, .p = text, .end = text + n};
+	struct scan s = {.start = text, .p = text};
 
+	if (n == 0)             /* an empty buffer may have no bytes at all */
+		return gpc_fail(err, GPC_EPROTO, "JSON that is empty");
+	s.end = text + n;
 	if (n > GPC_JSON_MAX_BYTES)
 		return gpc_fail(err, GPC_EPROTO,
 			"JSON of %zu bytes; at most %d are read", n,
