@@ -104,7 +104,7 @@ static int scan(const struct submit *o, struct gpc_session *s,
 			".gpucloudignore, or let --skip-unreadable leave out "
 			"what cannot be read");
 	if (!r)
-		r = gpc_mounts_scan(spec, o->skip_unreadable, s->cancel,
+		r = gpc_mounts_scan(s, spec, o->skip_unreadable,
 			&sent->mounts, err);
 	if (r != -GPC_ENOTFOUND)
 		return r;

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "core/own_folders.h"
 
 void gpc_mounts_clear(struct gpc_mounts *m)
 {
@@ -23,18 +24,27 @@ void gpc_mounts_clear(struct gpc_mounts *m)
 	gpc_vec_free(m);
 }
 
-static int scan_tree(const char *source, bool is_dir, bool skip_unreadable,
-	const struct gpc_cancel *cancel, struct gpc_tree *ret_tree,
-	struct gpc_error *err)
+/* What all mounts share. */
+struct taking { struct gpc_session *s; bool skip_unreadable; };
+
+static int scan_tree(const struct taking *t, const char *source, bool is_dir,
+	struct gpc_tree *ret_tree, struct gpc_error *err)
 {
+	gpc_auto(gpc_strv) struct gpc_strv own = {0};
 	const struct gpc_scan_options options = {
 		.with_git = true,
-		.unreadable = skip_unreadable ? GPC_UNREADABLE_SKIP :
+		.exclude = &own,
+		.unreadable = t->skip_unreadable ? GPC_UNREADABLE_SKIP :
 			GPC_UNREADABLE_FAIL,
-		.cancel = cancel,
+		.cancel = t->s ? t->s->cancel : NULL,
 	};
-	int r = is_dir ? gpc_scan(source, &options, ret_tree, err) :
-		gpc_scan_file(source, ret_tree, err);
+	int r = t->s ? gpc_own_folders_check(t->s, source, err) : 0;
+
+	if (t->s)
+		gpc_own_folders_add(t->s, &own);
+	if (r == 0)
+		r = is_dir ? gpc_scan(source, &options, ret_tree, err) :
+			gpc_scan_file(source, ret_tree, err);
 
 	if (r == -GPC_EIO)
 		gpc_hint(err, "change its permissions%s", is_dir ? ", or let "
@@ -43,9 +53,9 @@ static int scan_tree(const char *source, bool is_dir, bool skip_unreadable,
 }
 
 /* into: a file keeps its name, below the target. */
-static int add_source(struct gpc_mounts *m, const char *target, bool into,
-	const char *source, bool skip_unreadable,
-	const struct gpc_cancel *cancel, struct gpc_error *err)
+static int add_source(struct gpc_mounts *m, const struct taking *t,
+	const char *target, bool into, const char *source,
+	struct gpc_error *err)
 {
 	gpc_auto(gpc_tree) struct gpc_tree tree = {0};
 	struct gpc_mount *x;
@@ -56,7 +66,7 @@ static int add_source(struct gpc_mounts *m, const char *target, bool into,
 	if (stat(source, &st) < 0)
 		return gpc_fail_sys(err, errno, "cannot read %s", source);
 	is_dir = S_ISDIR(st.st_mode);
-	r = scan_tree(source, is_dir, skip_unreadable, cancel, &tree, err);
+	r = scan_tree(t, source, is_dir, &tree, err);
 	if (r < 0)
 		return r;
 	x = gpc_vec_push(m);
@@ -69,9 +79,8 @@ static int add_source(struct gpc_mounts *m, const char *target, bool into,
 	return 0;
 }
 
-static int add_mount(struct gpc_mounts *m, const struct gpc_spec_mount *from,
-	bool skip_unreadable, const struct gpc_cancel *cancel,
-	struct gpc_error *err)
+static int add_mount(struct gpc_mounts *m, const struct taking *t,
+	const struct gpc_spec_mount *from, struct gpc_error *err)
 {
 	const char *one[] = { from->source };
 	const char *const *sources = from->sources.n ?
@@ -83,24 +92,23 @@ static int add_mount(struct gpc_mounts *m, const struct gpc_spec_mount *from,
 		if (!gpc_spec_source_is_local(sources[i]))
 			return gpc_fail(err, GPC_EUNSUPPORTED, "%s: only paths "
 				"of this machine can be mounted yet", sources[i]);
-		r = add_source(m, from->target,
+		r = add_source(m, t, from->target,
 			n > 1 || gpc_ends_with(from->target, "/"),
-			gpc_spec_source_path(sources[i]), skip_unreadable,
-			cancel, err);
+			gpc_spec_source_path(sources[i]), err);
 	}
 	return gpc_wrap(err, r, "file_mounts.%s", from->target);
 }
 
-int gpc_mounts_scan(const struct gpc_spec *spec, bool skip_unreadable,
-	const struct gpc_cancel *cancel, struct gpc_mounts *ret_m,
-	struct gpc_error *err)
+int gpc_mounts_scan(struct gpc_session *s, const struct gpc_spec *spec,
+	bool skip_unreadable, struct gpc_mounts *ret_m, struct gpc_error *err)
 {
+	const struct taking t = { s, skip_unreadable };
 	gpc_auto(gpc_mounts) struct gpc_mounts m = {0};
 	int r = 0;
 
 	gpc_vec_each(from, &spec->file_mounts) {
 		if (r == 0)
-			r = add_mount(&m, from, skip_unreadable, cancel, err);
+			r = add_mount(&m, &t, from, err);
 	}
 	if (r < 0)
 		return r;

@@ -13,6 +13,7 @@
 #include "base/rand.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "core/own_folders.h"
 #include "record/index.h"
 #include "record/journal.h"
 #include "record/keys.h"
@@ -46,14 +47,20 @@ int gpc_submit_scan(struct gpc_session *s, const struct gpc_spec *spec,
 			GPC_UNREADABLE_FAIL,
 		.cancel = s ? s->cancel : NULL,
 	};
+	int r = 0;
 
 	if (!spec->workdir) {
 		*ret_tree = (struct gpc_tree) {0};
 		return 0;
 	}
 	exclude_checkpoints(spec, &exclude);
-	return gpc_wrap(err, gpc_scan(spec->workdir, &options, ret_tree, err),
-		"workdir");
+	if (s)
+		gpc_own_folders_add(s, &exclude);
+	if (s)
+		r = gpc_own_folders_check(s, spec->workdir, err);
+	if (r == 0)
+		r = gpc_scan(spec->workdir, &options, ret_tree, err);
+	return gpc_wrap(err, r, "workdir");
 }
 
 static int pack_tree(struct gpc_session *s, const struct gpc_tree *tree,

@@ -352,6 +352,9 @@ static int open_root(struct scan *s, const char *root, struct gpc_error *err)
 	s->tree->started_ns = to_ns(now);
 	s->tree->arena = gpc_arena_new();
 	r = gpc_path_absolute(root, &s->tree->root, err);
+	if (r == 0 && stat(s->tree->root, &st) == 0 && !S_ISDIR(st.st_mode))
+		r = gpc_fail(err, GPC_ECONFIG, "%s is not a folder",
+			s->tree->root);
 	if (r == 0)
 		r = gpc_beneath_open(&s->top, s->tree->root, err);
 	if (r < 0)

@@ -51,13 +51,16 @@ int gpc_scan_file(const char *path, struct gpc_tree *ret_tree,
 	gpc_autostr *real = realpath(path, NULL);
 	gpc_autofd fd = -1;
 	struct gpc_tree tree = {0};
-	struct stat st;
+	struct stat st = {0};
 
 	if (!real)
 		return gpc_fail_sys(err, errno, "cannot read %s", path);
-	fd = open(real, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return gpc_fail_sys(err, errno, "cannot read %s", path);
+	/* Asked by name first: a socket cannot even be opened. */
+	if (stat(real, &st) == 0 && S_ISREG(st.st_mode)) {
+		fd = open(real, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		if (fd < 0 || fstat(fd, &st) < 0)
+			return gpc_fail_sys(err, errno, "cannot read %s", path);
+	}
 	if (!S_ISREG(st.st_mode))
 		return gpc_fail(err, GPC_ECONFIG, "%s is neither a file nor a "
 			"folder", path);

@@ -80,7 +80,7 @@ static inline void bed_put_mounts(struct bed *b, const struct gpc_spec *spec,
 	struct gpc_save_options o = { .prefix = "blobs/" };
 	struct gpc_mounts mounts = {0};
 
-	assert_ok(gpc_mounts_scan(spec, false, NULL, &mounts, &err));
+	assert_ok(gpc_mounts_scan(NULL, spec, false, &mounts, &err));
 	for (size_t i = 0; i < mounts.n; i++) {
 		struct gpc_job_mount *to = gpc_vec_push(&job->mounts);
 		struct gpc_save_result saved = {0};

@@ -33,7 +33,7 @@ static int submit(struct gpc_session *s, const char *members,
 	gpc_pairs_set(&spec.secrets, "TOKEN", "very-secret");
 	r = gpc_submit_scan(s, &spec, false, false, &tree, err);
 	if (r == 0)
-		r = gpc_mounts_scan(&spec, false, NULL, &mounts, err);
+		r = gpc_mounts_scan(s, &spec, false, &mounts, err);
 	return r < 0 ? r : gpc_submit(s, &spec, &tree, &mounts, &options, ret_r,
 		err);
 }

@@ -192,8 +192,8 @@ static void test_errors(void **state)
 	put("file", "");
 	assert_int_equal(gpc_scan(missing, &o, &t, &err), -GPC_ENOTFOUND);
 	assert_non_null(strstr(err.msg, missing));
-	assert_true(gpc_scan(file, &o, &t, &err) < 0);
-	assert_int_equal(err.sys, ENOTDIR);
+	assert_int_equal(gpc_scan(file, &o, &t, &err), -GPC_ECONFIG);
+	assert_non_null(strstr(err.msg, "not a folder"));
 	assert_int_equal(gpc_scan(dir, &stopped, &t, &err), -GPC_ECANCELED);
 	assert_int_equal(symlink("file", rules), 0);
 	assert_true(gpc_scan(dir, &o, &t, &err) < 0);
