@@ -12,8 +12,10 @@
 
 #define SECRETS "secrets/"
 #define LIVE "index/live/"
+#define PROBE "probe/"
 #define SECRET_MS INT64_C(10800000)
 #define ENTRY_MS INT64_C(86400000)
+#define PROBE_MS INT64_C(3600000)
 
 struct old { struct gpc_strv keys; int64_t min_ms; };
 
@@ -80,6 +82,13 @@ static int sweep_entry(struct gpc_session *s, const char *key,
 	return r != 0 ? (r < 0 ? r : 0) : gpc_store_del(s->store, key, err);
 }
 
+/* What a race of writers left when a store was made. */
+static int sweep_probe(struct gpc_session *s, const char *key,
+	struct gpc_error *err)
+{
+	return gpc_store_del(s->store, key, err);
+}
+
 static int sweep(struct gpc_session *s, const char *prefix, int64_t min_ms,
 	int (*one)(struct gpc_session *, const char *, struct gpc_error *),
 	struct gpc_error *err)
@@ -98,5 +107,7 @@ int gpc_leftovers_sweep(struct gpc_session *s, struct gpc_error *err)
 {
 	int r = sweep(s, SECRETS, SECRET_MS, sweep_secret, err);
 
-	return r < 0 ? r : sweep(s, LIVE, ENTRY_MS, sweep_entry, err);
+	if (r == 0)
+		r = sweep(s, LIVE, ENTRY_MS, sweep_entry, err);
+	return r < 0 ? r : sweep(s, PROBE, PROBE_MS, sweep_probe, err);
 }
