@@ -415,17 +415,18 @@ static int end_processes(const char *dir, const struct gpc_node_file *n,
 	return 0;
 }
 
-/* Renamed first, so that a removal which is cut short is not half a node; a
- * later create ends it. */
+/* Renamed first, so that a removal which is cut short is not half a node; the
+ * next destroy or create ends it. */
 static int remove_dir(const char *nodes, const char *id, const char *dir,
 	struct gpc_error *err)
 {
 	gpc_autostr *name = gpc_format(".gone-%s", id);
 	gpc_autostr *gone = gpc_path_join(nodes, name);
 
-	if (rename(dir, gone) < 0)
-		return errno == ENOENT ? 0
-			: gpc_fail_sys(err, errno, "cannot remove %s", dir);
+	if (rename(dir, gone) < 0 && errno != ENOENT)
+		return gpc_fail_sys(err, errno, "cannot remove %s", dir);
+	if (access(gone, F_OK) < 0)
+		return 0;
 	GPC_CRASH("local.renamed");
 	return gpc_discard(gone, err);
 }
