@@ -12,7 +12,7 @@ struct cancel { bool now; };
 
 static const struct gpc_opt options[] = {
 	GPC_OPT_FLAG(0, "now", struct cancel, now,
-		"do not save a checkpoint first"),
+		"do not save a checkpoint first", .key = GPC_OPT_NO_KEY),
 	GPC_OPT_END
 };
 

@@ -32,9 +32,9 @@ static const struct gpc_opt options[] = {
 		"save: give up waiting after this"),
 	GPC_OPT_INT(0, "rank", struct checkpoint, rank, "N",
 		"pull: only the part of this rank",
-		.complete = GPC_COMPLETE_RANK),
+		.complete = GPC_COMPLETE_RANK, .key = GPC_OPT_NO_KEY),
 	GPC_OPT_FLAG(0, "overwrite", struct checkpoint, overwrite,
-		"pull: replace files that exist"),
+		"pull: replace files that exist", .key = GPC_OPT_NO_KEY),
 	GPC_OPT_END
 };
 

@@ -34,7 +34,7 @@ const struct gpc_command *gpc_command_find(const char *name)
 
 bool gpc_cmd_given(const struct gpc_cmd *c, const char *option)
 {
-	return gpc_opt_given(&c->args, option);
+	return gpc_opt_is_set(&c->args, option);
 }
 
 static void add_plugin(void *names, const char *name, const char *path)

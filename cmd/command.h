@@ -32,6 +32,8 @@ enum gpc_command_flags {
 	GPC_CMD_OUTPUT = 4,    /* has -o and --json, which set c->out.format */
 	GPC_CMD_REST = 8,      /* takes a program after `--`, as c->rest */
 	GPC_CMD_RAW = 16,      /* no option parsing at all: argv as it is */
+	GPC_CMD_MEND = 32,     /* loads it, too, with the keys of every command;
+	                        * when it is wrong, run() is told by c->wrong */
 };
 
 /* What the options of every command fill. */
@@ -40,7 +42,7 @@ struct gpc_globals {
 	bool quiet;
 	enum gpc_tri color;
 	bool help;
-	const char *store;
+	const char *store, *profile;
 	enum { GPC_LOG_TEXT, GPC_LOG_JSON } log_format;
 	enum gpc_out_format format;
 	bool json;
@@ -61,6 +63,7 @@ struct gpc_cmd {
 	struct gpc_log log;             /* hand it to the library */
 	const struct gpc_cancel *cancel;
 	struct gpc_config config;
+	struct gpc_error wrong;         /* GPC_CMD_MEND: .code is 0 when it loaded */
 	char *store_url;                /* with GPC_CMD_STORE: "file:///..." */
 	struct gpc_opt_args args;
 	/* 0 = from run's result. A command that must exit with a status of its
@@ -85,7 +88,8 @@ struct gpc_command {
 	int (*run)(struct gpc_cmd *c, struct gpc_error *err);
 };
 
-/* True when the option of that long name was on the command line. */
+/* True when the option of that long name has a value of its own, from the
+ * command line or from its key in the configuration. */
 bool gpc_cmd_given(const struct gpc_cmd *c, const char *option);
 
 /* Every command, in the order of cmd/meson.build; NULL at the end. */

@@ -25,11 +25,12 @@ struct cost {
 
 static const struct gpc_opt options[] = {
 	GPC_OPT_TIME(0, "since", struct cost, since, "TIME",
-		"all jobs that ended after it or are unfinished, and their sum"),
+		"all jobs that ended after it or are unfinished, and their sum",
+		.key = GPC_OPT_NO_KEY),
 	GPC_OPT_FLAG(0, "all-users", struct cost, all_users,
 		"with --since: of every user of this store"),
 	GPC_OPT_GROUP(struct cost, spec, struct gpc_spec_cli,
-		gpc_spec_cli_options),
+		gpc_spec_cli_options, .key = "submit"),
 	GPC_OPT_END
 };
 

@@ -21,13 +21,13 @@ struct init {
 static const struct gpc_opt options[] = {
 	GPC_OPT_STR('o', "output", struct init, file, "FILE",
 		"write it there; - means stdout", .preset = "gpucloud.yaml",
-		.complete = GPC_COMPLETE_FILE),
+		.complete = GPC_COMPLETE_FILE, .guarded = true),
 	GPC_OPT_FLAG('l', "list", struct init, list,
-		"list the templates"),
+		"list the templates", .key = GPC_OPT_NO_KEY),
 	GPC_OPT_FLAG(0, "json", struct init, json,
-		"with --list: as JSON"),
+		"with --list: as JSON", .key = GPC_OPT_NO_KEY),
 	GPC_OPT_FLAG(0, "force", struct init, force,
-		"replace FILE if it exists"),
+		"replace FILE if it exists", .key = GPC_OPT_NO_KEY),
 	GPC_OPT_END
 };
 

@@ -24,10 +24,11 @@ static const struct gpc_opt options[] = {
 	GPC_OPT_FLAG('f', "follow", struct logs, follow,
 		"go on until the job has ended"),
 	GPC_OPT_INT(0, "rank", struct logs, rank, "N", "only this rank",
-		.complete = GPC_COMPLETE_RANK),
+		.complete = GPC_COMPLETE_RANK, .key = GPC_OPT_NO_KEY),
 	GPC_OPT_INT(0, "attempt", struct logs, attempt, "N",
 		"only this attempt; by default all, in order", .min = 1,
-		.max = 1000000, .complete = GPC_COMPLETE_ATTEMPT),
+		.max = 1000000, .complete = GPC_COMPLETE_ATTEMPT,
+		.key = GPC_OPT_NO_KEY),
 	GPC_OPT_INT('n', "tail", struct logs, tail, "N",
 		"start at the last N lines of each rank"),
 	GPC_OPT_TIME(0, "since", struct logs, since, "TIME",
@@ -35,9 +36,10 @@ static const struct gpc_opt options[] = {
 	GPC_OPT_FLAG('t', "timestamps", struct logs, timestamps,
 		"put the time before each line"),
 	GPC_OPT_FLAG(0, "stdout", struct logs, only_stdout,
-		"only what the job wrote to stdout"),
+		"only what the job wrote to stdout", .key = GPC_OPT_NO_KEY),
 	GPC_OPT_FLAG(0, "stderr", struct logs, only_stderr,
-		"only what the job wrote to stderr, on stdout"),
+		"only what the job wrote to stderr, on stdout",
+		.key = GPC_OPT_NO_KEY),
 	GPC_OPT_END
 };
 

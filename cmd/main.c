@@ -15,6 +15,7 @@
 #include "cmd/command.h"
 #include "cmd/complete.h"
 #include "cmd/config_load.h"
+#include "cmd/config_options.h"
 #include "cmd/help.h"
 #include "cmd/interrupt.h"
 
@@ -79,7 +80,7 @@ static void set_up_streams(struct gpc_cmd *c)
 	/* -q of a command that lists things: the names alone */
 	if (g->quiet && c->command &&
 		(c->command->flags & GPC_CMD_OUTPUT) && !g->json &&
-		!gpc_cmd_given(c, "output"))
+		!gpc_opt_given(&c->args, "output"))
 		c->out.format = GPC_OUT_NAME;
 
 	if (gpc_config_is_set(&c->config, GPC_CONFIG_LOG_LEVEL))
@@ -101,11 +102,21 @@ static int load_config(struct gpc_cmd *c, struct gpc_error *err)
 {
 	gpc_auto(gpc_strv) struct gpc_strv warnings = {0};
 	unsigned flags = c->command->flags;
+	const struct gpc_config_ask ask = {
+		c->global.store, c->global.profile, c->command,
+		flags & GPC_CMD_MEND,
+	};
 	int r;
 
-	if (!(flags & (GPC_CMD_CONFIG | GPC_CMD_STORE)))
+	if (!(flags & (GPC_CMD_CONFIG | GPC_CMD_STORE | GPC_CMD_MEND)))
 		return 0;
-	r = gpc_config_load(&c->config, c->global.store, &warnings, err);
+	r = gpc_config_load_for(&c->config, &ask, &warnings, err);
+	if (!r)
+		r = gpc_config_options_apply(c, err);
+	if (r && (flags & GPC_CMD_MEND)) {
+		c->wrong = *err;
+		return 0;
+	}
 	if (r)
 		return r;
 	set_up_streams(c);

@@ -362,13 +362,78 @@ bool gpc_opt_given(const struct gpc_opt_args *a, const char *name)
 	return gpc_strv_has(&a->given, name);
 }
 
+bool gpc_opt_is_set(const struct gpc_opt_args *a, const char *name)
+{
+	return gpc_opt_given(a, name) || gpc_strv_has(&a->set, name);
+}
+
 void gpc_opt_args_clear(struct gpc_opt_args *a)
 {
 	if (!a)
 		return;
 	free(a->argv);
 	gpc_strv_clear(&a->given);
+	gpc_strv_clear(&a->set);
 	*a = (struct gpc_opt_args){0};
+}
+
+static int set_text(const struct gpc_opt *row, char *base, const char *text,
+	const char *label, struct gpc_error *err)
+{
+	bool on = true;
+	int r;
+
+	if (row->type == GPC_OPT_T_COUNT)
+		return set_int(row, (int *)(void *)(base + row->offset), text,
+			label, err);
+	if (!takes_value(row)) {
+		r = gpc_parse_bool(text, label, &on, err);
+		if (r)
+			return r;
+	} else if (row->implied && !gpc_parse_bool(text, label, &on, NULL) &&
+		!gpc_eq(text, "0") && !gpc_eq(text, "1")) {
+		/* a bare --x, or --no-x */
+		text = on ? row->implied : text;
+	}
+	if (!on && can_negate(row)) {
+		set_negated(row, base);
+		return 0;
+	}
+	if (!on && row->type == GPC_OPT_T_FLAG)
+		return 0;
+	return set_value(row, base, text, label, err);
+}
+
+int gpc_opt_set_text(const struct gpc_opt *row, void *base, const char *text,
+	const char *label, struct gpc_error *err)
+{
+	int r = set_text(row, base, text, label, err);
+
+	if (r && err)
+		err->code = GPC_ECONFIG;
+	return r ? -GPC_ECONFIG : 0;
+}
+
+int gpc_opt_check_text(const struct gpc_opt *row, const char *text,
+	const char *label, struct gpc_error *err)
+{
+	union {
+		bool flag;
+		enum gpc_tri tri;
+		const char *str;
+		struct gpc_strv list;
+		int number;
+		int64_t big;
+		struct gpc_money money;
+	} scratch;
+	struct gpc_opt at_start = *row;
+
+	memset(&scratch, 0, sizeof(scratch));
+	at_start.offset = 0;
+	int r = gpc_opt_set_text(&at_start, &scratch, text, label, err);
+	if (row->type == GPC_OPT_T_LIST)
+		gpc_strv_clear(&scratch.list);
+	return r;
 }
 
 int gpc_opt_preset(const struct gpc_opt *row, void *base,

@@ -16,6 +16,10 @@
  *
  * Every macro ends in the help text, after which further members of struct
  * gpc_opt may be set by name (`.implied`, `.words`, `.preset` ...).
+ *
+ * Every option has its key in the configuration, COMMAND.OPTION with _ for -,
+ * which holds where the option is not given. An option that belongs to one call
+ * says `.key = GPC_OPT_NO_KEY` and stands in gpucloud-config(5).
  */
 #pragma once
 #include <stdbool.h>
@@ -87,7 +91,17 @@ struct gpc_opt {
 	const char *const *words;     /* ENUM: NULL-terminated; STR: suggestions */
 	enum gpc_complete complete;   /* of the value */
 	const struct gpc_opt *group;  /* GROUP: its rows */
+	const char *key;              /* configuration: NULL = COMMAND.OPTION,
+	                               * NO_KEY = none, else the key of the table
+	                               * that is its lasting form; GROUP: what
+	                               * stands for COMMAND, and values from files
+	                               * are left to whoever reads the spec */
+	bool guarded;                 /* no key for a project's file, unless the
+	                               * user trusts it */
+	const char *unless;           /* its key does not hold when the option of
+	                               * this name is given */
 };
+#define GPC_OPT_NO_KEY ""
 
 #define GPC_OPT__AT(ctx, field, ctype) \
 	_Generic(((ctx *)0)->field, ctype: offsetof(ctx, field))
@@ -125,10 +139,10 @@ struct gpc_opt {
 	  _Generic(((ctx *)0)->field, int: offsetof(ctx, field), \
 		unsigned: offsetof(ctx, field)), \
 	  .arg = (a), .words = (w), .help = __VA_ARGS__ }
-/* Rows of a shared group, whose struct is the field. */
-#define GPC_OPT_GROUP(ctx, field, ctype, rows) \
+/* Rows of a shared group, whose struct is the field; ends in the rows. */
+#define GPC_OPT_GROUP(ctx, field, ctype, ...) \
 	{ .type = GPC_OPT_T_GROUP, .offset = GPC_OPT__AT(ctx, field, ctype), \
-	  .group = (rows) }
+	  .group = __VA_ARGS__ }
 #define GPC_OPT_END { .type = GPC_OPT_T_END }
 
 /* One table and the context that its offsets count from. */
@@ -143,6 +157,7 @@ struct gpc_opt_args {
 	const char **rest;             /* after `--`: NULL when there was none */
 	int n_rest;
 	struct gpc_strv given;         /* long names of the options that were given */
+	struct gpc_strv set;           /* and of those that the configuration set */
 };
 
 /* Parses argv[0 .. argc) (no program name) into the sets, of which the first
@@ -153,13 +168,23 @@ int gpc_opt_parse(const struct gpc_opt_set *sets, size_t n_sets, int argc,
 	char *const *argv, unsigned flags, struct gpc_opt_args *ret_args,
 	struct gpc_error *err) gpc_must_check;
 enum { GPC_OPT_SPLIT = 1, GPC_OPT_STOP_AT_WORD = 2 };
+/* On the command line; gpc_opt_is_set: or by the configuration. */
 bool gpc_opt_given(const struct gpc_opt_args *a, const char *name);
+bool gpc_opt_is_set(const struct gpc_opt_args *a, const char *name);
 void gpc_opt_args_clear(struct gpc_opt_args *a);
 GPC_CLEANUP_VALUE(gpc_opt_args);
 
 /* Sets every row's preset; gpc_opt_parse does so by itself. */
 int gpc_opt_preset(const struct gpc_opt *rows, void *base,
 	struct gpc_error *err) gpc_must_check;
+/* One value as the configuration writes it: "true" for a flag, how often for a
+ * COUNT, else as after --name=. text is borrowed, like argv; label is what
+ * errors call it, whose code is GPC_ECONFIG. */
+int gpc_opt_set_text(const struct gpc_opt *row, void *base, const char *text,
+	const char *label, struct gpc_error *err) gpc_must_check;
+/* Whether text is such a value. */
+int gpc_opt_check_text(const struct gpc_opt *row, const char *text,
+	const char *label, struct gpc_error *err) gpc_must_check;
 /* Frees what rows own in base (lists). */
 void gpc_opt_release(const struct gpc_opt *rows, void *base);
 

@@ -9,7 +9,8 @@ struct pull { bool overwrite; };
 
 static const struct gpc_opt options[] = {
 	GPC_OPT_FLAG(0, "overwrite", struct pull, overwrite,
-		"replace files that exist; by default they are kept"),
+		"replace files that exist; by default they are kept",
+		.key = GPC_OPT_NO_KEY),
 	GPC_OPT_END
 };
 

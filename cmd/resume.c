@@ -20,10 +20,10 @@ static const struct gpc_opt options[] = {
 		"print the job's id and return at once"),
 	GPC_OPT_STR(0, "checkpoint", struct resume, checkpoint, "ID",
 		"start from this one instead of the newest",
-		.complete = GPC_COMPLETE_CHECKPOINT),
+		.complete = GPC_COMPLETE_CHECKPOINT, .key = GPC_OPT_NO_KEY),
 	GPC_OPT_LIST(0, "secret", struct resume, secret, "NAME[=@FILE]",
 		"a secret again: from the environment, or from FILE",
-		.complete = GPC_COMPLETE_ENV),
+		.complete = GPC_COMPLETE_ENV, .key = GPC_OPT_NO_KEY),
 	GPC_OPT_END
 };
 

@@ -11,7 +11,7 @@ struct sending { int rank; };
 static const struct gpc_opt options[] = {
 	GPC_OPT_INT(0, "rank", struct sending, rank, "N",
 		"only to this rank; by default to all",
-		.complete = GPC_COMPLETE_RANK),
+		.complete = GPC_COMPLETE_RANK, .key = GPC_OPT_NO_KEY),
 	GPC_OPT_END
 };
 

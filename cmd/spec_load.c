@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "cmd/config_load.h"
 
 #define SPEC_MAX ((size_t)16 << 20)
 #define SECRET_MAX ((size_t)1 << 20)
@@ -230,8 +231,13 @@ int gpc_spec_load(struct gpc_cmd *c, const struct gpc_spec_cli *cli,
 	if (word && !gpc_eq(word, "-"))
 		h.host.script = h.script = stem(word);
 	warn_all(c, &file.warnings);
-	for (size_t i = 0; !r && i < file.tasks.n; i++)
-		r = change(c, cli, &file.tasks.v[i], &h.host, &warnings, err);
+	for (size_t i = 0; !r && i < file.tasks.n; i++) {
+		r = gpc_config_under_spec(&c->config, &file.tasks.v[i], &h.host,
+			&warnings, err);
+		if (!r)
+			r = change(c, cli, &file.tasks.v[i], &h.host, &warnings,
+				err);
+	}
 	warn_all(c, &warnings);
 	if (r)
 		return r;

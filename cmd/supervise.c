@@ -13,12 +13,14 @@ struct supervise {
 
 static const struct gpc_opt options[] = {
 	GPC_OPT_FLAG(0, "once", struct supervise, once,
-		"one round over all jobs, for cron and CI"),
+		"one round over all jobs, for cron and CI",
+		.key = GPC_OPT_NO_KEY),
 	GPC_OPT_STR(0, "on", struct supervise, on, "INFRA",
 		"on a machine of its own: not built yet",
-		.complete = GPC_COMPLETE_INFRA),
+		.complete = GPC_COMPLETE_INFRA, .key = GPC_OPT_NO_KEY),
 	GPC_OPT_FLAG(0, "install", struct supervise, install,
-		"as a service of this user: not built yet"),
+		"as a service of this user: not built yet",
+		.key = GPC_OPT_NO_KEY),
 	GPC_OPT_END
 };
 

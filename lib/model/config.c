@@ -3,12 +3,11 @@
  * person who wonders can be told. Project files are somebody else's text: they
  * cannot set the keys that decide where state and money go.
  */
-#include "model/config.h"
+#include "model/config_put.h"
 
 #include <string.h>
 
 #include "base/parse.h"
-#include "dep/yaml.h"
 
 static const char *const levels[] = {
 	"error", "warn", "info", "verbose", "trace", NULL,
@@ -20,6 +19,9 @@ const struct gpc_config_field gpc_config_fields[GPC_CONFIG__COUNT] = {
 	[GPC_CONFIG_STORE] = {
 		"store", GPC_CONFIG_STR, NULL, NULL, true,
 		"where state lives: file:///PATH or the path of a folder"},
+	[GPC_CONFIG_PROFILE] = {
+		"profile", GPC_CONFIG_STR, NULL, NULL, true,
+		"which of the profiles in the user's file holds"},
 	[GPC_CONFIG_OWNER] = {
 		"owner", GPC_CONFIG_STR, NULL, NULL, true,
 		"who submits; by default user@host"},
@@ -42,6 +44,36 @@ const struct gpc_config_field gpc_config_fields[GPC_CONFIG__COUNT] = {
 		"local.home", GPC_CONFIG_ENUM, "own", homes, true,
 		"HOME of jobs on this machine: one of their own, or the user's"},
 };
+
+int gpc_config_find(const char *name)
+{
+	for (int i = 0; i < GPC_CONFIG__COUNT; i++) {
+		if (gpc_eq(gpc_config_fields[i].name, name))
+			return i;
+	}
+	return -1;
+}
+
+int gpc_config_unknown(const struct gpc_config *c, const char *where,
+	const char *name, struct gpc_error *err)
+{
+	gpc_auto(gpc_strv) struct gpc_strv names = {0};
+	gpc_autostr *shown = gpc_str_printable(name, strnlen(name, 80));
+	int r = gpc_fail(err, GPC_ECONFIG, "%s: unknown key \"%s\"", where,
+		shown);
+
+	for (int i = 0; i < GPC_CONFIG__COUNT; i++)
+		gpc_strv_add(&names, gpc_config_fields[i].name);
+	if (c->extension)
+		c->extension->names(&names);
+	const char *near = gpc_nearest(name, (const char *const *)names.v,
+		names.n);
+	if (near)
+		gpc_hint(err, "did you mean %s?", near);
+	else
+		gpc_hint(err, "`gpucloud config list` shows the keys");
+	return r;
+}
 
 static void value_clear(struct gpc_config_value *v)
 {
@@ -99,6 +131,29 @@ static int parse_value(const struct gpc_config_field *f, const char *text,
 	return r ? -GPC_ECONFIG : 0;
 }
 
+int gpc_config_check(enum gpc_config_key key, const char *text,
+	const char *label, struct gpc_error *err)
+{
+	struct gpc_config_value v = {0};
+
+	return parse_value(&gpc_config_fields[key], text, label, &v, err);
+}
+
+char *gpc_config_expected(enum gpc_config_key key)
+{
+	const struct gpc_config_field *f = &gpc_config_fields[key];
+	gpc_auto(gpc_strv) struct gpc_strv words = {0};
+
+	if (f->kind == GPC_CONFIG_BOOL)
+		return gpc_strdup("true or false");
+	if (f->kind != GPC_CONFIG_ENUM)
+		return gpc_strdup(f->kind == GPC_CONFIG_MONEY ? "money" :
+			"text");
+	for (int i = 0; f->words[i]; i++)
+		gpc_strv_add(&words, f->words[i]);
+	return gpc_strv_join(&words, ", ");
+}
+
 int gpc_config_set(struct gpc_config *c, enum gpc_config_key key,
 	enum gpc_config_origin origin, const char *text, const char *where,
 	struct gpc_error *err)
@@ -106,13 +161,81 @@ int gpc_config_set(struct gpc_config *c, enum gpc_config_key key,
 	struct gpc_config_value v = {.origin = origin};
 	int r = parse_value(&gpc_config_fields[key], text, where, &v, err);
 
-	if (r)
+	if (r || c->v[key].origin > origin)
 		return r;
 	v.text = gpc_strdup(text);
 	v.where = gpc_strdup(where);
 	value_clear(&c->v[key]);
 	c->v[key] = v;
 	return 0;
+}
+
+/* --- the caller's keys --------------------------------------------------- */
+
+static void more_clear(struct gpc_config_more *m)
+{
+	free(m->name);
+	free(m->where);
+	gpc_strv_clear(&m->items);
+	*m = (struct gpc_config_more){0};
+}
+
+const struct gpc_config_more *gpc_config_find_more(const struct gpc_config *c,
+	const char *name)
+{
+	gpc_vec_each(m, &c->more) {
+		if (gpc_eq(m->name, name))
+			return m;
+	}
+	return NULL;
+}
+
+int gpc_config_put_more(struct gpc_config *c, const char *name,
+	const struct gpc_config_extra *extra, enum gpc_config_origin origin,
+	const struct gpc_strv *items, const char *where, struct gpc_error *err)
+{
+	gpc_autostr *label = gpc_format("%s: %s", where, name);
+	struct gpc_config_more *to = NULL;
+
+	for (size_t i = 0; i < items->n; i++) {
+		int r = c->extension->check(extra, items->v[i], label, err);
+
+		if (r)
+			return r;
+	}
+	gpc_vec_each(m, &c->more) {
+		if (gpc_eq(m->name, name))
+			to = m;
+	}
+	if (to && to->origin > origin)
+		return 0;
+	if (!to)
+		to = gpc_vec_push(&c->more);
+	more_clear(to);
+	to->name = gpc_strdup(name);
+	to->where = gpc_strdup(where);
+	to->origin = origin;
+	gpc_strv_copy(&to->items, items);
+	return 0;
+}
+
+int gpc_config_set_more(struct gpc_config *c, const char *name,
+	enum gpc_config_origin origin, const char *text, const char *where,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_strv) struct gpc_strv items = {0};
+	struct gpc_str rest = gpc_str_of(text), line;
+	struct gpc_config_extra extra = {0};
+
+	if (!c->extension || !c->extension->find(name, &extra))
+		return gpc_config_unknown(c, where, name, err);
+	if (!extra.list)
+		gpc_strv_add(&items, text);
+	while (extra.list && gpc_str_split(&rest, '\n', &line)) {
+		if (line.len)
+			gpc_strv_take(&items, gpc_strndup(line.ptr, line.len));
+	}
+	return gpc_config_put_more(c, name, &extra, origin, &items, where, err);
 }
 
 void gpc_config_init(struct gpc_config *c)
@@ -129,144 +252,24 @@ void gpc_config_init(struct gpc_config *c)
 
 void gpc_config_clear(struct gpc_config *c)
 {
-	for (int i = 0; c && i < GPC_CONFIG__COUNT; i++)
-		value_clear(&c->v[i]);
-}
-
-/* --- YAML -------------------------------------------------------------- */
-
-struct reader {
-	struct gpc_config *c;
-	enum gpc_config_origin origin;
-	const char *name;
-	struct gpc_error *err;
-};
-
-static int find_key(const char *name)
-{
-	for (int i = 0; i < GPC_CONFIG__COUNT; i++) {
-		if (gpc_eq(gpc_config_fields[i].name, name))
-			return i;
-	}
-	return -1;
-}
-
-/* True for "local", the start of "local.enabled". */
-static bool is_group(const char *name)
-{
-	size_t n = strlen(name);
-
-	for (int i = 0; i < GPC_CONFIG__COUNT; i++) {
-		const char *key = gpc_config_fields[i].name;
-		if (gpc_starts_with(key, name) && key[n] == '.')
-			return true;
-	}
-	return false;
-}
-
-static int unknown_key(const struct reader *rd, const char *where,
-	const char *name)
-{
-	const char *names[GPC_CONFIG__COUNT];
-	int r = gpc_fail(rd->err, GPC_ECONFIG, "%s: unknown key \"%s\"", where,
-		name);
-
+	if (!c)
+		return;
 	for (int i = 0; i < GPC_CONFIG__COUNT; i++)
-		names[i] = gpc_config_fields[i].name;
-	const char *near = gpc_nearest(name, names, GPC_CONFIG__COUNT);
-	if (near)
-		gpc_hint(rd->err, "did you mean %s?", near);
-	else
-		gpc_hint(rd->err, "gpucloud-config(5) lists the keys");
-	return r;
-}
-
-static int read_scalar(const struct reader *rd, int key, const char *where,
-	const struct gpc_yaml_node *value)
-{
-	const struct gpc_config_field *f = &gpc_config_fields[key];
-	int r;
-
-	if (rd->origin == GPC_FROM_PROJECT && f->user_only) {
-		r = gpc_fail(rd->err, GPC_ECONFIG, "%s: a project's file may "
-			"not set %s", where, f->name);
-		gpc_hint(rd->err, "put it into your own configuration, "
-			"~/.config/gpucloud/config.yaml");
-		return r;
-	}
-	if (value->kind != GPC_YAML_SCALAR)
-		return gpc_fail(rd->err, GPC_ECONFIG, "%s: %s: expected one "
-			"value, not a %s", where, f->name,
-			value->kind == GPC_YAML_MAP ? "map" : "list");
-	if (value->type == GPC_YAML_NULL)
-		return 0;                 /* as if it were not there */
-	return gpc_config_set(rd->c, (enum gpc_config_key)key, rd->origin,
-		value->text, where, rd->err);
-}
-
-static int read_map(const struct reader *rd, const char *group,
-	const struct gpc_yaml_node *map)
-{
-	for (size_t i = 0; i < map->n; i++) {
-		const struct gpc_yaml_node *key = map->keys[i];
-		const struct gpc_yaml_node *value = map->items[i];
-		gpc_autostr *name = gpc_format("%s%s%s", group, *group ? "." :
-			"", key->text);
-		gpc_autostr *where = gpc_format("%s:%d:%d", rd->name,
-			key->line, key->column);
-		int index = find_key(name);
-		int r;
-
-		if (index >= 0)
-			r = read_scalar(rd, index, where, value);
-		else if (!*group && is_group(name) &&
-			value->kind == GPC_YAML_MAP)
-			r = read_map(rd, name, value);
-		else
-			r = unknown_key(rd, where, name);
-		if (r)
-			return r;
-	}
-	return 0;
-}
-
-int gpc_config_read(struct gpc_config *c, enum gpc_config_origin origin,
-	const char *text, size_t n, const char *name,
-	struct gpc_strv *warnings, struct gpc_error *err)
-{
-	gpc_auto(gpc_yaml_docs) struct gpc_yaml_docs docs = {0};
-	struct reader rd = {c, origin, name, err};
-	int r = gpc_yaml_parse(text, n, name, &docs, err);
-
-	if (r) {
-		if (err)
-			err->code = GPC_ECONFIG;
-		return -GPC_ECONFIG;
-	}
-	for (size_t i = 0; warnings && i < docs.warnings.n; i++)
-		gpc_strv_add(warnings, docs.warnings.v[i]);
-	const struct gpc_yaml_node *root = docs.n ? gpc_yaml_root(docs.v[0]) :
-		NULL;
-	if (!root || (root->kind == GPC_YAML_SCALAR &&
-		root->type == GPC_YAML_NULL))
-		return 0;
-	if (docs.n > 1)
-		return gpc_fail(err, GPC_ECONFIG, "%s: expected one document, "
-			"not %zu", name, docs.n);
-	if (root->kind != GPC_YAML_MAP)
-		return gpc_fail(err, GPC_ECONFIG, "%s:%d:%d: expected `key: "
-			"value` lines", name, root->line, root->column);
-	return read_map(&rd, "", root);
+		value_clear(&c->v[i]);
+	gpc_vec_each(m, &c->more)
+		more_clear(m);
+	gpc_vec_free(&c->more);
+	*c = (struct gpc_config){0};
 }
 
 /* --- environment ------------------------------------------------------- */
 
-char *gpc_config_env_name(enum gpc_config_key key)
+char *gpc_config_env_name(const char *key)
 {
-	char *name = gpc_format("GPUCLOUD_%s", gpc_config_fields[key].name);
+	char *name = gpc_format("GPUCLOUD_%s", key);
 
 	for (char *s = name; *s; s++) {
-		if (*s == '.')
+		if (*s == '.' || *s == '-')
 			*s = '_';
 		else if (*s >= 'a' && *s <= 'z')
 			*s = (char)(*s - 'a' + 'A');
@@ -290,7 +293,8 @@ int gpc_config_read_env(struct gpc_config *c, char *const *env,
 {
 	for (int i = 0; i < GPC_CONFIG__COUNT; i++) {
 		enum gpc_config_key key = (enum gpc_config_key)i;
-		gpc_autostr *name = gpc_config_env_name(key);
+		gpc_autostr *name = gpc_config_env_name(
+			gpc_config_fields[i].name);
 		const char *text = env_value(env, name);
 
 		if (!text || !*text)

@@ -33,7 +33,7 @@ man_options() {
 
 "$gpucloud" --help | help_options >"$tmp/global"
 # gpucloud(1) describes these for all commands.
-{ cat "$tmp/global"; printf '%s\n' --store --output --json; } |
+{ cat "$tmp/global"; printf '%s\n' --store --profile --output --json; } |
   sort -u >"$tmp/shared"
 
 options_agree() { # COMMAND

@@ -95,7 +95,7 @@ static void test_errors(void **state)
 		const char *text, *msg, *hint;
 	} cases[] = {
 		{GPC_FROM_USER, "a: 1\n", "c.yaml:1:1: unknown key \"a\"",
-			"gpucloud-config(5) lists the keys"},
+			"`gpucloud config list` shows the keys"},
 		{GPC_FROM_USER, "\nstroe: x\n",
 			"c.yaml:2:1: unknown key \"stroe\"",
 			"did you mean store?"},
@@ -122,8 +122,8 @@ static void test_errors(void **state)
 			"c.yaml: expected one document", NULL},
 		{GPC_FROM_PROJECT, "color: auto\nstore: /tmp/theirs\n",
 			"c.yaml:2:1: a project's file may not set store",
-			"put it into your own configuration, "
-			"~/.config/gpucloud/config.yaml"},
+			"read that file; if it is as you want it, `gpucloud "
+			"config trust` allows it here, until it changes"},
 		{GPC_FROM_PROJECT, "local: {home: user}\n", "c.yaml:1:9: "
 			"a project's file may not set local.home", NULL},
 	};
@@ -168,7 +168,7 @@ static void test_fields(void **state)
 		assert_non_null(f->doc);
 		assert_true((f->kind == GPC_CONFIG_ENUM) == (f->words != NULL));
 	}
-	gpc_autostr *name = gpc_config_env_name(GPC_CONFIG_LOCAL_HOME);
+	gpc_autostr *name = gpc_config_env_name("local.home");
 	assert_string_equal(name, "GPUCLOUD_LOCAL_HOME");
 }
 
