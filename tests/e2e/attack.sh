@@ -191,4 +191,36 @@ for i in 1 2 3; do
 	like "$err" "outside the job's home" "and it says why"
 done
 
+# --- odd workdirs -------------------------------------------------------------------------
+mkdir odd
+mkfifo odd/pipe
+ln -s loop odd/loop
+echo x >odd/file
+for what in pipe file loop; do
+	run gpc submit -q --workdir odd/$what -- true
+	is "$rc" 3 "a workdir that is a $what is refused" || note "$err"
+	unlike "$err" "permissions" "and not for its permissions"
+done
+run gpc submit -q --store "file://$T/work/odd/store" --workdir odd -- \
+	find . -type f
+is "$rc:$out" "0:./file" "a store in the workdir is not taken along" || note "$err"
+run gpc submit -q --store "file://$T/work/odd/store" --workdir odd/store -- true
+is "$rc" 3 "a workdir in the store is refused" || note "$err"
+printf 'run: find d -type f\nfile_mounts: {d: odd}\n' >mount.yaml
+run gpc submit -q --store "file://$T/work/odd/store" mount.yaml
+is "$rc:$out" "0:d/file" "nor does a mount take the store along" || note "$err"
+
+# --- a job that is deleted by hand --------------------------------------------------------
+job=$(gpc submit -q -d -- sleep 600)
+wait_until 20 in_state "$job" RUNNING
+rm -rf "${STORE:?}/jobs/$job"
+run gpc status -o name
+unlike "$out" "$job" "a deleted job is not shown"
+run gpc status "$job"
+is "$rc" 5 "nor found"
+wait_until 30 none_left
+ok $? "its node and its supervisor end"
+[ ! -e "$STORE/jobs/$job/events" ]
+ok $? "and nobody begins a journal anew"
+
 finish
