@@ -1,36 +1,23 @@
 # bash completion of gpucloud: the program itself knows the words.
 # Needs nothing else; works from bash 3.2 on.
 
-# Puts together what bash splits at = and : into $_gpucloud_words, up to the
-# cursor; $_gpucloud_cut is what of the last one bash will not replace.
+# Puts together what bash splits at =, : and @ into $_gpucloud_words, up to the
+# cursor.
 _gpucloud_split() {
   local i word line=${COMP_LINE:0:COMP_POINT} last=-1
 
-  _gpucloud_words=() _gpucloud_cut=''
+  _gpucloud_words=()
   for ((i = 0; i <= COMP_CWORD; i++)); do
     word=${COMP_WORDS[i]}
-    # the word under the cursor ends at the cursor
-    if ((i == COMP_CWORD)); then
-      while [[ -n $word && $line != "$word"* ]]; do word=${word%?}; done
-    fi
-    if ((last >= 0)) && [[ -n $word && $line == "$word"* ]]; then
-      # no blank before it: it belongs to the word before
-      _gpucloud_cut=${_gpucloud_words[last]}
-      case $word in
-        *[=:])
-          ((i == COMP_CWORD)) && _gpucloud_cut+=$word
-          ;;
-      esac
-      _gpucloud_words[last]+=$word
+    if ((last >= 0)) && [[ -n $word && $line != [[:blank:]]* ]]; then
+      : # no blank before it: a part of the word before
     else
       while [[ $line == [[:blank:]]* ]]; do line=${line#?}; done
-      if ((i == COMP_CWORD)); then
-        word=${COMP_WORDS[i]}
-        while [[ -n $word && $line != "$word"* ]]; do word=${word%?}; done
-      fi
-      _gpucloud_cut=''
-      _gpucloud_words[++last]=$word
+      _gpucloud_words[++last]=''
     fi
+    # the word under the cursor ends at the cursor
+    ((i < COMP_CWORD)) || word=$line
+    _gpucloud_words[last]+=$word
     line=${line#"$word"}
   done
 }
@@ -41,7 +28,7 @@ _gpucloud_unquote() {
 
   while [[ -n $word ]]; do
     c=${word:0:1} word=${word:1}
-    if [[ $c == "$quote" && -n $quote ]]; then
+    if [[ -n $quote && $c == "$quote" ]]; then
       quote=''
     elif [[ -z $quote && ($c == "'" || $c == '"') ]]; then
       quote=$c
@@ -55,9 +42,9 @@ _gpucloud_unquote() {
 }
 
 _gpucloud() {
-  local IFS=$'\n' program line candidate lead cur found
+  local IFS=$'\n' program line candidate lead cur cut found i
   local -a _gpucloud_words=() typed=()
-  local _gpucloud_cut _gpucloud_bare i
+  local _gpucloud_bare
 
   _gpucloud_split
   _gpucloud_unquote "${_gpucloud_words[0]}"
@@ -69,8 +56,10 @@ _gpucloud() {
     typed+=("$_gpucloud_bare")
   done
   ((${#typed[@]})) || typed=('')
-  cur=$_gpucloud_bare
-  _gpucloud_unquote "$_gpucloud_cut"
+  cur=${typed[${#typed[@]} - 1]}
+  # readline replaces $2 only, which may begin in the middle of our word
+  _gpucloud_unquote "$2"
+  cut=${cur%"$_gpucloud_bare"}
 
   COMPREPLY=()
   while read -r line; do
@@ -80,16 +69,19 @@ _gpucloud() {
       :dir) found=$(compgen -d -- "${cur#"$lead"}") ;;
       :program) found=$(compgen -c -- "$cur") ;;
       *)
-        COMPREPLY+=("${candidate#"$_gpucloud_bare"}")
+        COMPREPLY+=("${candidate#"$cut"}")
         continue
         ;;
     esac
-    # quotes and the slash of a folder are readline's business
-    [[ $candidate == :program ]] || compopt -o filenames 2>/dev/null
+    # Quotes and the slash of a folder are readline's business, but for @FILE:
+    # it would quote the @ too.
+    [[ $candidate == :program || $2 == @* ]] ||
+      compopt -o filenames 2>/dev/null
     while read -r candidate; do
       [[ -z $candidate ]] && continue
+      [[ $2 == @* ]] && printf -v candidate %q "$candidate"
       candidate=$lead$candidate
-      COMPREPLY+=("${candidate#"$_gpucloud_bare"}")
+      COMPREPLY+=("${candidate#"$cut"}")
     done <<<"$found"
   done < <("$program" __complete "${typed[@]}" 2>/dev/null)
 }
