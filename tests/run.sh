@@ -9,7 +9,7 @@ set -u
 
 PACKAGES="gcc libc6-dev binutils clang libclang-rt-14-dev meson ninja-build
 	pkg-config libcjson-dev libyaml-dev libarchive-dev libssl-dev libcmocka-dev
-	scdoc shellcheck bash git zstd jq strace faketime procps python3
+	scdoc shellcheck bash zsh fish git zstd jq strace faketime procps python3
 	python3-numpy python3-torch wamerican"
 OPTIONAL="libclang-rt-14-dev" # absent elsewhere: fewer checks
 

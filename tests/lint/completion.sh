@@ -36,8 +36,8 @@ in_bash() {
     # as bash splits: = is a word of its own
     read -ra COMP_WORDS <<<"${COMP_LINE//=/ = }"
     case $COMP_LINE in *" " | *=) COMP_WORDS+=("") ;; esac
-    COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
-    _gpucloud
+    COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMP_POINT=${#COMP_LINE}
+    _gpucloud gpucloud "${COMP_WORDS[COMP_CWORD]#=}"
     printf "%s\n" "${COMPREPLY[@]}"' - \
     "$root/completions/gpucloud.bash" "$gpucloud" "$1"
 }
@@ -53,10 +53,12 @@ done
 ok "words of an option" "$(same 'json' "$(offered version -o j)")"
 ok "words after =" "$(same '--output=json' "$(offered version --output=j)")"
 ok "help completes commands" "$(same 'version' "$(offered help vers)")"
+ok "help spec completes fields" "$(same 'limits.power' "$(offered help spec limits.po)")"
 ok "folders are left to the shell" "$(same ':dir' "$(offered --store '')")"
 mkdir -p "$tmp/config/gpucloud"
 echo 'no_such_key: 1' >"$tmp/config/gpucloud/config.yaml"
 ok "a broken configuration says nothing" "$(offered version '')"
+ok "nor where jobs are asked for" "$(offered logs '')"
 if command -v bash >/dev/null; then
   ok "bash: a command" "$(same 'version' "$(in_bash 'gpucloud versi')")"
   ok "bash: an option" "$(same '--output' "$(in_bash 'gpucloud version --ou')")"
