@@ -352,6 +352,8 @@ int gpc_follow_step(struct gpc_follow *f, bool *ret_ended,
 		return r;
 	}
 	ensure(f, now);
+	if (f->o.tether)
+		gpc_tether_renew(f->o.tether, f->s->store, f->job);
 	spin(f);
 	return 0;
 }
@@ -482,6 +484,16 @@ static char *who_stays(struct gpc_follow *f)
 		return gpc_strdup("a background process on this machine, "
 			"which starts now");
 	return gpc_steal(&who);
+}
+
+void gpc_follow_tell(struct gpc_follow *f, const char *text)
+{
+	gpc_autostr *line = gpc_format("gpucloud: %s %s", f->job, text);
+
+	/* the terminal shows ^C on a line of its own */
+	if (f->c->talk.tty)
+		f->midline = true;
+	say_always(f, line);
 }
 
 void gpc_follow_detach(struct gpc_follow *f)

@@ -7,6 +7,7 @@
 #include "cmd/command.h"
 #include "core/session.h"
 #include "core/view.h"
+#include "record/tether.h"
 
 struct gpc_follow_options {
 	bool log;               /* pass the job's stdout and stderr on */
@@ -15,6 +16,7 @@ struct gpc_follow_options {
 	bool fresh;             /* just submitted or resumed: tell every state */
 	int from_attempt;       /* log of this and later attempts; 0 = all */
 	int64_t after_event;    /* states after this event */
+	struct gpc_tether *tether;      /* renewed meanwhile; NULL = none */
 };
 struct gpc_follow;              /* opaque */
 
@@ -40,6 +42,8 @@ void gpc_follow_release(struct gpc_follow *f);
 /* Says how it ended, the reason word last; the exit status of attached submit
  * and of wait. */
 int gpc_follow_end(struct gpc_follow *f);
+/* "gpucloud: JOB TEXT", on a line of its own. */
+void gpc_follow_tell(struct gpc_follow *f, const char *text);
 /* Says that the job runs on without us, and how to go on. */
 void gpc_follow_detach(struct gpc_follow *f);
 const struct gpc_view *gpc_follow_view(const struct gpc_follow *f);

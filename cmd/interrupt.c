@@ -39,6 +39,11 @@ const struct gpc_cancel *gpc_signals_install(void)
 	return &token;
 }
 
+void gpc_signals_forget(void)
+{
+	token.signal = 0;
+}
+
 void gpc_signals_restore(void)
 {
 	static const int signals[] = {SIGPIPE, SIGINT, SIGTERM, SIGHUP};

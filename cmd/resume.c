@@ -2,8 +2,8 @@
  * or from a named one. Secrets were deleted at the end and are asked for again.
  */
 #include "base/time.h"
+#include "cmd/attach.h"
 #include "cmd/command.h"
-#include "cmd/follow.h"
 #include "cmd/session_open.h"
 #include "cmd/spec_load.h"
 #include "core/request.h"
@@ -13,6 +13,7 @@ struct resume {
 	bool detach;
 	const char *checkpoint;
 	struct gpc_strv secret;
+	int64_t tether;
 };
 
 static const struct gpc_opt options[] = {
@@ -24,6 +25,7 @@ static const struct gpc_opt options[] = {
 	GPC_OPT_LIST(0, "secret", struct resume, secret, "NAME[=@FILE]",
 		"a secret again: from the environment, or from FILE",
 		.complete = GPC_COMPLETE_ENV, .key = GPC_OPT_NO_KEY),
+	GPC_OPT_TETHER(struct resume, tether),
 	GPC_OPT_END
 };
 
@@ -55,31 +57,6 @@ static int check_secrets(const struct gpc_job *job,
 	return r;
 }
 
-static int follow(struct gpc_cmd *c, struct gpc_session *s,
-	const struct gpc_view *before, struct gpc_error *err)
-{
-	struct gpc_follow_options how = {
-		.log = true, .json = c->out.format == GPC_OUT_JSON,
-		.fresh = true, .from_attempt = before->state.attempt + 1,
-		.after_event = before->state.n,
-	};
-	gpc_autoptr(gpc_follow) *f = NULL;
-	int r = gpc_follow_new(c, s, before->job.id, &how, &f, err);
-
-	if (!r)
-		r = gpc_follow_run(f, 0, err);
-	if (f && (r == -GPC_ECANCELED || c->out.broken)) {
-		gpc_follow_detach(f);
-		c->exit_status = c->cancel->signal ? 128 + c->cancel->signal : 0;
-		return 0;
-	}
-	if (r)
-		return r;
-	gpc_follow_release(f);
-	c->exit_status = gpc_follow_end(f);
-	return 0;
-}
-
 /* An end that a node has told is in the journal a moment later. */
 static int load_recorded(struct gpc_session *s, const char *job,
 	struct gpc_view *v, struct gpc_error *err)
@@ -101,17 +78,30 @@ static int start(struct gpc_cmd *c, struct gpc_session *s, const char *job,
 {
 	const struct resume *o = c->ctx;
 	gpc_auto(gpc_view) struct gpc_view v = {0};
-	int r = load_recorded(s, job, &v, err);
+	struct gpc_attach how = { .follow = {
+		.log = true, .json = c->out.format == GPC_OUT_JSON,
+		.fresh = true,
+	} };
+	int r = gpc_attach_tether(c, o->tether, !o->detach, &how.tether, err);
 
+	if (!r)
+		r = load_recorded(s, job, &v, err);
 	if (!r && gpc_job_status_is_end(v.state.status))
 		r = check_secrets(&v.job, secrets, err);
+	/* What the client before us left would end the new attempt. */
+	if (!r && gpc_job_status_is_end(v.state.status))
+		r = how.tether.within_ms ?
+			gpc_tether_put(&how.tether, s->store, job, err) :
+			gpc_tether_cut(s->store, job, err);
 	if (!r)
 		r = gpc_request_resume(s, job, o->checkpoint, secrets, err);
 	if (r)
 		return r;
 	gpc_cmd_ensure_supervisor(c, s);
+	how.follow.from_attempt = v.state.attempt + 1;
+	how.follow.after_event = v.state.n;
 	if (!o->detach)
-		return follow(c, s, &v, err);
+		return gpc_attach(c, s, job, &how, err);
 	if (c->out.format != GPC_OUT_JSON)
 		return gpc_out_print(&c->out, err, "%s\n", job);
 	struct gpc_json *j = gpc_json_object();

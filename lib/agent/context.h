@@ -16,6 +16,7 @@
 #include "model/spec.h"
 #include "provider/cgroup.h"
 #include "provider/node_file.h"
+#include "record/tether.h"
 #include "store/store.h"
 
 enum {
@@ -115,6 +116,7 @@ struct gpc_agent {
 	int64_t leader_n, leader_seen_ms;   /* rank 0's beat */
 	int64_t idle_since_ms;        /* boot clock; 0 = not idle */
 	int64_t sample_due_ms;
+	struct gpc_tether_watch tether;
 };
 
 /* Says it in the agent's stream (and in its log until there is one). */

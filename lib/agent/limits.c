@@ -114,6 +114,20 @@ static void check_memory(struct gpc_agent *a)
 	}
 }
 
+static void check_tether(struct gpc_agent *a, int64_t now_ms)
+{
+	struct gpc_tether_watch *w = &a->tether;
+	char text[32];
+
+	if (gpc_tether_silent(w, a->store, a->job.id, now_ms)) {
+		gpc_autostr *detail = gpc_format("its client has been silent "
+			"for %s", gpc_format_duration(w->within_ms, text,
+			sizeof(text)));
+
+		stop(a, GPC_REASON_CANCELLED, detail);
+	}
+}
+
 /* --- GPUs ----------------------------------------------------------------- */
 
 void gpc_limits_open_gpus(struct gpc_agent *a)
@@ -200,4 +214,5 @@ void gpc_limits_tick(struct gpc_agent *a, int64_t now_ms)
 	check_lifetime(a, now_ms);
 	check_cost(a);
 	check_memory(a);
+	check_tether(a, now_ms);
 }

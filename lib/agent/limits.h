@@ -1,5 +1,5 @@
 /* What ends a job by the spec: time, setup, deadline, cost, lifetime, memory,
- * idle GPUs. */
+ * idle GPUs; and a tether that is not renewed. */
 #pragma once
 #include "agent/context.h"
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/crash.h"
+#include "base/parse.h"
 #include "base/rand.h"
 #include "base/str.h"
 #include "base/time.h"
@@ -263,6 +264,23 @@ static int check_job(struct gpc_supervision *sv, struct gpc_error *err)
 }
 
 static int64_t wake_ms(const struct gpc_job_state *st)
+/* The agent sees to it as well; this is for a job that has no node. */
+static int check_tether(struct gpc_supervision *sv, bool *progressed,
+	struct gpc_error *err)
+{
+	const struct gpc_job_state *st = &sv->journal.state;
+	char text[32];
+
+	if (st->cancel || gpc_job_status_is_end(st->status) ||
+		!gpc_tether_silent(&sv->tether, sv->session->store, sv->job.id,
+		gpc_boot_ms()))
+		return 0;
+	gpc_supervision_note(sv, "its client has been silent for %s",
+		gpc_format_duration(sv->tether.within_ms, text, sizeof(text)));
+	return gpc_supervision_append(sv, GPC_EVENT_CANCEL, gpc_json_object(),
+		progressed, err);
+}
+
 {
 	return st->status == GPC_JOB_RUNNING ? 250 : 50;
 }
@@ -288,7 +306,9 @@ int gpc_supervision_step(struct gpc_supervision *sv, bool *ret_done,
 		return r;
 	for (int i = 0; r == 0 && progressed && i < MAX_ROUNDS; i++) {
 		progressed = false;
-		r = act_on_all(sv, &progressed, err);
+		r = check_tether(sv, &progressed, err);
+		if (r == 0 && !progressed)
+			r = act_on_all(sv, &progressed, err);
 		if (!gpc_eq(st->supervisor, sv->id))
 			return r;       /* somebody took over meanwhile */
 	}

@@ -271,7 +271,8 @@ static int forget_secrets(struct gpc_session *s, const struct gpc_job *job,
 }
 
 static int write_records(struct gpc_session *s, const struct gpc_spec *spec,
-	const struct gpc_job *job, bool *ret_existed, struct gpc_error *err)
+	const struct gpc_job *job, struct gpc_tether *tether,
+	bool *ret_existed, struct gpc_error *err)
 {
 	struct gpc_error why = {0};
 	bool repeated = false;
@@ -288,6 +289,10 @@ static int write_records(struct gpc_session *s, const struct gpc_spec *spec,
 		GPC_PUT_IF_ABSENT, &repeated, err);
 	GPC_CRASH("submit.job_put");
 	*ret_existed = r == -GPC_ECONFLICT && !repeated;
+	/* Before the job: from its first moment on it is tethered. */
+	if (r == 0 && tether)
+		r = gpc_tether_put(tether, s->store, job->id, err);
+	GPC_CRASH("submit.tether_put");
 	if (r < 0 && r != -GPC_ECONFLICT)
 		return forget_secrets(s, job, r);
 	/* The commit is behind us, so this is not the submit's failure: whoever
@@ -336,7 +341,8 @@ int gpc_submit(struct gpc_session *s, const struct gpc_spec *spec,
 	if (r == 0 && gpc_canceled(s->cancel))
 		r = gpc_fail(err, GPC_ECANCELED, "interrupted");
 	if (r == 0)
-		r = write_records(s, spec, &job, &res.existed, err);
+		r = write_records(s, spec, &job, options->tether,
+			&res.existed, err);
 	if (r < 0)
 		return gpc_wrap(err, r, "submit %s", job.name);
 	*ret_r = res;

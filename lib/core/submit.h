@@ -5,10 +5,12 @@
 #include "core/session.h"
 #include "model/spec.h"
 #include "snapshot/snapshot.h"
+#include "record/tether.h"
 
 struct gpc_submit_options {
 	const char *once_key;         /* NULL = every submit makes a job */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
+	struct gpc_tether *tether;    /* NULL = the job needs no client */
 	void *progress_arg;
 };
 struct gpc_submit_result {

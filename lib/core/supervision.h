@@ -8,6 +8,7 @@
 #include "model/spec.h"
 #include "record/journal.h"
 #include "record/state.h"
+#include "record/tether.h"
 
 /* A node's beat as this process saw it change, by its own boot clock. */
 struct gpc_pulse {
@@ -63,6 +64,7 @@ struct gpc_supervision {
 	                               * was seen first */
 	int failed_attempt;
 	int64_t checkpoints_ms;       /* boot clock of the last list */
+	struct gpc_tether_watch tether;
 	GPC_VEC(struct gpc_pulse) pulses;
 	GPC_VEC(struct gpc_leaving) leaving;
 	bool closed;                  /* index says done */

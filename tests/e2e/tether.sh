@@ -1,0 +1,96 @@
+#!/bin/sh
+# A tethered job ends with its client: told by a signal, or missed.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+cp "$ROOT/examples/shell.yaml" count.yaml
+# Sets $client and $job: an attached submit in the background that has begun.
+attach() { # NAME OPTION...
+	name=$1
+	shift
+	# a background job of this shell would not hear SIGINT
+	env --default-signal=INT ${CI_IS:+"CI=$CI_IS"} "$GPUCLOUD_BIN" submit -q --wait --name "$name" \
+		--env PAUSE=0.1 --env LAST=3000 "$@" count.yaml >"$name.out" 2>"$name.err" &
+	client=$!
+	wait_until 20 in_state "$name" RUNNING
+	wait_until 20 has_checkpoint "$name"
+	job=$(gpc status "$name" -o name)
+}
+ends() { # SIGNAL: sets $rc
+	kill "-$1" "$client"
+	rc=0
+	wait "$client" || rc=$?
+}
+supervisor_pids() {
+	for p in $(pids_with "$T/"); do
+		tr '\0' ' ' 2>/dev/null <"/proc/$p/cmdline" | grep -q ' supervise ' && echo "$p"
+	done
+}
+none_of_job() { [ -z "$(job_pids "$job")" ]; }
+
+attach int --tether
+ends INT
+is "$rc" 130 "an interrupted tethered client exits with 130"
+is "$(state_of "$job")" CANCELLED "and its job is cancelled when it does"
+like "$(cat int.err)" "cancelled with this client" "which it says"
+run gpc checkpoint list "$job"
+like "$out" "final" "the job saved before it stopped"
+wait_until 10 none_of_job
+ok $? "nothing is left running"
+
+CI_IS=true attach ci
+ends TERM
+is "$rc" 143 "in CI a client is tethered by itself"
+is "$(state_of "$job")" CANCELLED "so the job of a cancelled pipeline ends"
+
+CI_IS=true attach free --no-tether
+ends TERM
+is "$rc" 143 "--no-tether in CI"
+is "$(state_of "$job")" RUNNING "leaves the job running"
+gpc cancel -q "$job"
+
+CI_IS=true
+export CI_IS
+job=$(env CI=true "$GPUCLOUD_BIN" submit -q -d --name away --env PAUSE=0.1 \
+	--env LAST=3000 count.yaml)
+[ ! -e "$STORE/jobs/$job/tether" ]
+ok $? "a detached job is not tethered, in CI either"
+gpc cancel -q "$job"
+unset CI_IS
+
+attach killed --tether=3s
+ends KILL
+is "$(state_of "$job")" RUNNING "a killed client says nothing"
+wait_until 60 in_state "$job" CANCELLED
+is "$(state_of "$job")" CANCELLED "and is missed"
+run gpc status "$job"
+like "$out" "silent for 3s" "status says why"
+run gpc checkpoint list "$job"
+like "$out" "final" "the job saved"
+wait_until 10 none_of_job
+ok $? "nothing is left running"
+
+# What the killed client left does not end what comes later.
+run gpc resume -d "$job"
+is "$rc" 0 "it can be resumed without a client"
+wait_until 20 in_state "$job" RUNNING
+[ ! -e "$STORE/jobs/$job/tether" ]
+ok $? "and is not tethered then"
+gpc cancel -q "$job"
+
+# A stopped supervisor does not matter: the node sees it, too.
+attach alone --tether=3s
+for pid in $(supervisor_pids); do kill -STOP "$pid"; done
+ends KILL
+wait_until 60 none_of_job
+ok $? "a node without a supervisor ends by itself"
+for pid in $(supervisor_pids); do kill -CONT "$pid"; done
+wait_until 20 in_state "$job" CANCELLED
+is "$(state_of "$job")" CANCELLED "which is CANCELLED, and tried no more"
+
+run gpc submit -d --tether count.yaml
+is "$rc" 2 "-d with --tether is refused"
+run gpc submit --tether=1ms count.yaml
+is "$rc" 2 "so is one that no client could keep"
+
+finish
