@@ -1,4 +1,6 @@
 /* `gpucloud pull`: a job's artifacts, as plain files in a folder. */
+#include <unistd.h>
+
 #include "cmd/command.h"
 #include "cmd/phrase.h"
 #include "cmd/session_open.h"
@@ -28,6 +30,17 @@ static const struct gpc_col cols[] = {
 };
 static const struct gpc_table table = {"pull", cols, sizeof(struct row)};
 
+static void say_nothing_new(struct gpc_cmd *c, const char *job, const char *dir)
+{
+	const struct pull *o = c->ctx;
+
+	gpc_say(&c->talk, "gpucloud: nothing new to fetch from %s", job);
+	/* else an old result is taken for this job's */
+	if (!o->overwrite && access(dir, F_OK) == 0)
+		gpc_say(&c->talk, "  hint: what exists in %s is kept; "
+			"--overwrite replaces it", dir);
+}
+
 static int report(struct gpc_cmd *c, const struct gpc_fetched *got, char *job,
 	char *dir, struct gpc_error *err)
 {
@@ -40,7 +53,7 @@ static int report(struct gpc_cmd *c, const struct gpc_fetched *got, char *job,
 	if (got->files)
 		gpc_say(&c->talk, "gpucloud: %s, %s in %s", files, size, dir);
 	else
-		gpc_say(&c->talk, "gpucloud: nothing new to fetch from %s", job);
+		say_nothing_new(c, job, dir);
 	return 0;
 }
 
