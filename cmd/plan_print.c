@@ -243,22 +243,33 @@ static void say_unreadable(struct gpc_cmd *c, const struct gpc_tree *t)
 	}
 }
 
+/* Where the tree is from; owned, NULL = there is none. */
+static char *origin(const struct gpc_plan_text *t)
+{
+	const struct gpc_spec_git *git = &t->spec->workdir_git;
+
+	if (t->sent && t->sent->git.root)
+		return gpc_git_describe(git->url, git->ref,
+			t->sent->git.commit);
+	return gpc_strdup(git->url ? git->url : t->spec->workdir);
+}
+
 static void say_workspace(struct gpc_cmd *c, const struct gpc_plan_text *t)
 {
-	const struct gpc_tree *tree = t->tree;
+	const struct gpc_tree *tree = t->sent ? &t->sent->tree : NULL;
+	gpc_autostr *from = origin(t);
 
-	if (!t->spec->workdir) {
+	if (!from) {
 		item(c, "workdir", "none: the job starts in an empty folder");
 		return;
 	}
 	if (!tree) {
-		item(c, "workdir", t->spec->workdir);
+		item(c, "workdir", from);
 		return;
 	}
 	gpc_autostr *files = gpc_phrase_count(tree->n_files, "file");
 	gpc_autostr *size = gpc_phrase_size(tree->n_bytes);
-	gpc_autostr *text = gpc_format("%s: %s, %s", t->spec->workdir, files,
-		size);
+	gpc_autostr *text = gpc_format("%s: %s, %s", from, files, size);
 	item(c, "workdir", text);
 	say_biggest(c, tree);
 	say_excluded(c, tree);
@@ -280,8 +291,8 @@ static void list_mount(struct gpc_cmd *c, const struct gpc_mount *m)
 
 static void say_mounts(struct gpc_cmd *c, const struct gpc_plan_text *t)
 {
-	for (size_t i = 0; t->mounts && i < t->mounts->n; i++) {
-		const struct gpc_mount *m = &t->mounts->v[i];
+	for (size_t i = 0; t->sent && i < t->sent->mounts.n; i++) {
+		const struct gpc_mount *m = &t->sent->mounts.v[i];
 		gpc_autostr *files = gpc_phrase_count(m->tree.n_files, "file");
 		gpc_autostr *size = gpc_phrase_size(m->tree.n_bytes);
 		gpc_autostr *text = gpc_format("%s -> %s: %s, %s", m->source,
@@ -400,6 +411,44 @@ static struct gpc_json *mounts_json(const struct gpc_mounts *mounts)
 	return list;
 }
 
+static struct gpc_json *git_json(const struct gpc_plan_text *t)
+{
+	struct gpc_json *j = gpc_json_object();
+
+	gpc_json_set_str(j, "url", t->spec->workdir_git.url);
+	gpc_json_set_str(j, "ref", t->spec->workdir_git.ref);
+	gpc_json_set_str(j, "commit", t->sent->git.commit);
+	return j;
+}
+
+static struct gpc_json *suspects_json(const struct gpc_suspects *suspects)
+{
+	struct gpc_json *list = gpc_json_array();
+
+	gpc_vec_each(x, suspects) {
+		struct gpc_json *j = gpc_json_object();
+
+		gpc_json_set_str(j, "path", x->path);
+		gpc_json_set_str(j, "in", x->mount ? "file_mounts" : "workdir");
+		gpc_json_set_str(j, "looks_like", x->looks);
+		gpc_json_add(list, j);
+	}
+	return list;
+}
+
+static void add_sent(struct gpc_json *j, const struct gpc_plan_text *t)
+{
+	const struct gpc_sent *sent = t->sent;
+
+	if (!sent)
+		return;
+	if (sent->git.root)
+		gpc_json_set(j, "git", git_json(t));
+	gpc_json_set(j, "workspace", workspace_json(&sent->tree));
+	gpc_json_set(j, "mounts", mounts_json(&sent->mounts));
+	gpc_json_set(j, "credentials", suspects_json(&sent->suspects));
+}
+
 struct gpc_json *gpc_plan_json(const struct gpc_plan_text *t)
 {
 	static const char *const causes[] = {"never", "time", "lifetime",
@@ -421,9 +470,6 @@ struct gpc_json *gpc_plan_json(const struct gpc_plan_text *t)
 	gpc_json_set(j, "checkpoint_path",
 		gpc_json_string(t->spec->checkpoint.path));
 	gpc_json_set(j, "workdir", gpc_json_string(t->spec->workdir));
-	if (t->tree)
-		gpc_json_set(j, "workspace", workspace_json(t->tree));
-	if (t->mounts)
-		gpc_json_set(j, "mounts", mounts_json(t->mounts));
+	add_sent(j, t);
 	return j;
 }

@@ -1,15 +1,14 @@
 /* A plan for people and for programs. */
 #pragma once
 #include "cmd/command.h"
-#include "core/mounts.h"
+#include "cmd/sent.h"
 #include "core/plan.h"
 #include "model/spec.h"
 #include "snapshot/snapshot.h"
 
 struct gpc_plan_text {                /* all borrowed */
 	const struct gpc_spec *spec;  /* resolved */
-	const struct gpc_tree *tree;  /* NULL = not scanned */
-	const struct gpc_mounts *mounts; /* the same */
+	const struct gpc_sent *sent;  /* NULL = not scanned */
 	const struct gpc_plan *plan;
 	bool list_files;              /* every file and every excluded one */
 };

@@ -207,6 +207,9 @@ static int change(struct gpc_cmd *c, const struct gpc_spec_cli *cli,
 {
 	int r = override(cli, spec, warnings, err);
 
+	if (!r && cli->workdir && cli->git_url)
+		r = gpc_fail(err, GPC_EUSAGE, "--workdir and --git-url exclude "
+			"each other");
 	if (!r)
 		r = read_env_file(cli, spec, err);
 	for (size_t i = 0; !r && i < cli->env.n; i++)

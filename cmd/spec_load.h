@@ -7,7 +7,8 @@
 
 /* Rows of gpc_spec_cli_options; every word of gpc_spec_options() has one. */
 struct gpc_spec_cli {
-	const char *name, *workdir, *nodes, *infra, *gpus, *cpus, *memory;
+	const char *name, *workdir, *git_url, *git_ref, *nodes, *infra, *gpus;
+	const char *cpus, *memory;
 	const char *spot, *instance_type, *image, *disk_size, *disk_tier;
 	const char *network_tier, *ports, *max_hourly_cost, *max_cost, *time;
 	const char *setup_time, *deadline, *checkpoint, *strict;

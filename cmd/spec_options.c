@@ -18,6 +18,8 @@ const struct gpc_opt gpc_spec_cli_options[] = {
 	STR("name", name, "NAME", "name of the job", .key = GPC_OPT_NO_KEY),
 	STR("workdir", workdir, "DIR",
 		"folder that is packed and sent", .complete = GPC_COMPLETE_DIR),
+	STR("git-url", git_url, "URL", "git repository to send as workdir"),
+	STR("git-ref", git_ref, "REF", "its branch, tag or commit"),
 	STR("nodes", nodes, "N", "number of nodes", .key = GPC_OPT_NO_KEY),
 	STR("infra", infra, "PROVIDER[/REGION[/ZONE]]", "where to run",
 		.complete = GPC_COMPLETE_INFRA),

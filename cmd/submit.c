@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include "base/time.h"
+#include "cmd/attach.h"
 #include "cmd/command.h"
-#include "cmd/follow.h"
 #include "cmd/phrase.h"
 #include "cmd/plan_print.h"
+#include "cmd/sent.h"
 #include "cmd/session_open.h"
 #include "cmd/spec_load.h"
-#include "core/fetch.h"
 #include "core/plan.h"
 #include "core/submit.h"
 
@@ -23,6 +23,8 @@ struct submit {
 	struct gpc_spec_cli spec;
 	bool detach, wait, dry_run, yes, with_git, skip_unreadable;
 	const char *pull, *once;
+	enum gpc_credentials credentials;
+	int64_t tether;
 };
 
 static const struct gpc_opt options[] = {
@@ -43,10 +45,14 @@ static const struct gpc_opt options[] = {
 	GPC_OPT_STR(0, "once", struct submit, once, "KEY",
 		"a second submit with this KEY gives the first one's job",
 		.key = GPC_OPT_NO_KEY),
+	GPC_OPT_TETHER(struct submit, tether),
 	GPC_OPT_FLAG(0, "with-git", struct submit, with_git,
 		"send the folder .git too"),
 	GPC_OPT_FLAG(0, "skip-unreadable", struct submit, skip_unreadable,
 		"leave out files that cannot be read"),
+	GPC_OPT_ENUM(0, "credentials", struct submit, credentials, "WHAT",
+		gpc_credentials_words,
+		"of files that look like credentials", .guarded = true),
 	GPC_OPT_GROUP(struct submit, spec, struct gpc_spec_cli,
 		gpc_spec_cli_options, .key = "submit"),
 	GPC_OPT_END
@@ -82,39 +88,6 @@ static int print_spec(struct gpc_cmd *c, const struct gpc_spec_file *file,
 	gpc_json_set(j, "spec", gpc_spec_file_to_json(file));
 	gpc_json_set(j, "plans", gpc_steal(&owned));
 	return gpc_out_json(&c->out, "plan", j, err);
-}
-
-/* What is sent. */
-struct sent {
-	struct gpc_tree tree;
-	struct gpc_mounts mounts;
-};
-
-static void sent_clear(struct sent *s)
-{
-	gpc_tree_clear(&s->tree);
-	gpc_mounts_clear(&s->mounts);
-}
-GPC_CLEANUP_VALUE(sent);
-
-static int scan(const struct submit *o, struct gpc_session *s,
-	const struct gpc_spec *spec, struct sent *sent, struct gpc_error *err)
-{
-	int r = gpc_submit_scan(s, spec, o->with_git, o->skip_unreadable,
-		&sent->tree, err);
-
-	if (r == -GPC_EIO && !o->skip_unreadable)
-		gpc_hint(err, "change its permissions, name it in "
-			".gpucloudignore, or let --skip-unreadable leave out "
-			"what cannot be read");
-	if (!r)
-		r = gpc_mounts_scan(s, spec, o->skip_unreadable,
-			&sent->mounts, err);
-	if (r != -GPC_ENOTFOUND)
-		return r;
-	/* it is the spec that names what is not there */
-	err->code = GPC_ECONFIG;
-	return -GPC_ECONFIG;
 }
 
 /* Something of this machine that the spec names must be there; what is wrong
@@ -185,17 +158,23 @@ static void warn_idle(struct gpc_cmd *c, const struct gpc_spec *spec,
 }
 
 static int plan_one(struct gpc_cmd *c, struct gpc_session *s,
-	const struct gpc_spec *spec, bool list_files, struct sent *sent,
+	const struct gpc_spec *spec, bool list_files, struct gpc_sent *sent,
 	struct gpc_plan *plan, struct gpc_error *err)
 {
-	int r = scan(c->ctx, s, spec, sent, err);
+	const struct submit *o = c->ctx;
+	const struct gpc_sent_options how = {
+		.with_git = o->with_git,
+		.skip_unreadable = o->skip_unreadable,
+		.credentials = o->credentials,
+	};
+	int r = gpc_sent_scan(c, s, spec, &how, sent, err);
 
 	if (!r)
 		r = gpc_plan_make(s, spec, (struct gpc_money){0}, 0, plan, err);
 	if (r)
 		return r;
-	gpc_plan_say(c, &(struct gpc_plan_text){spec, &sent->tree,
-		&sent->mounts, plan, list_files});
+	gpc_plan_say(c, &(struct gpc_plan_text){spec, sent, plan, list_files});
+	gpc_sent_warn(c, sent);
 	warn_idle(c, spec, plan);
 	return 0;
 }
@@ -217,7 +196,7 @@ static int dry_run(struct gpc_cmd *c, struct gpc_session *s,
 
 	for (size_t i = 0; !r && i < file->tasks.n; i++) {
 		const struct gpc_spec *spec = &file->tasks.v[i];
-		gpc_auto(sent) struct sent sent = {0};
+		gpc_auto(gpc_sent) struct gpc_sent sent = {0};
 		gpc_auto(gpc_plan) struct gpc_plan plan = {0};
 
 		r = gpc_spec_check_supported(spec, &warnings, err);
@@ -228,8 +207,8 @@ static int dry_run(struct gpc_cmd *c, struct gpc_session *s,
 				&plan, err);
 		if (!r)
 			gpc_json_add(plans, gpc_plan_json(
-				&(struct gpc_plan_text){spec, &sent.tree,
-				&sent.mounts, &plan, false}));
+				&(struct gpc_plan_text){spec, &sent, &plan,
+				false}));
 	}
 	warn_all(c, &warnings);
 	struct gpc_error late = {0};
@@ -278,15 +257,18 @@ static void show_progress(void *arg, uint64_t done, uint64_t total)
 }
 
 static int hand_over(struct gpc_cmd *c, struct gpc_session *s,
-	const struct gpc_spec *spec, const struct sent *sent,
-	struct gpc_submit_result *ret_r, struct gpc_error *err)
+	const struct gpc_spec *spec, const struct gpc_sent *sent,
+	struct gpc_tether *tether, struct gpc_submit_result *ret_r,
+	struct gpc_error *err)
 {
 	const struct submit *o = c->ctx;
 	gpc_autoptr(gpc_progress) *p = gpc_progress_new(&c->talk, "packing",
 		sent->tree.n_bytes);
 	struct gpc_submit_options how = {
 		.once_key = o->once,
+		.tether = tether->within_ms ? tether : NULL,
 		.progress = show_progress, .progress_arg = p,
+		.git = &sent->git,
 	};
 	int r = gpc_submit(s, spec, &sent->tree, &sent->mounts, &how,
 		ret_r, err);
@@ -329,64 +311,25 @@ static int print_id(struct gpc_cmd *c, const struct gpc_submit_result *res,
 	return gpc_out_json(&c->out, "submit", j, err);
 }
 
-static int pull(struct gpc_cmd *c, struct gpc_session *s, const char *job,
-	struct gpc_error *err)
-{
-	const struct submit *o = c->ctx;
-	struct gpc_fetched got;
-
-	if (!o->pull)
-		return 0;
-	int r = gpc_fetch_artifacts(s, job, o->pull, false, &got, err);
-	if (r)
-		return gpc_wrap(err, r, "pull artifacts of %s", job);
-	gpc_autostr *files = gpc_phrase_count(got.files, "file");
-	gpc_autostr *size = gpc_phrase_size(got.bytes);
-	gpc_say(&c->talk, "gpucloud: %s, %s in %s", files, size, o->pull);
-	return 0;
-}
-
-static int attach(struct gpc_cmd *c, struct gpc_session *s,
-	const struct gpc_submit_result *res, struct gpc_error *err)
-{
-	const struct submit *o = c->ctx;
-	struct gpc_follow_options how = {
-		.log = !o->wait, .json = as_json(c), .fresh = !res->existed,
-	};
-	gpc_autoptr(gpc_follow) *f = NULL;
-	int r = gpc_follow_new(c, s, res->job, &how, &f, err);
-
-	if (!r)
-		r = gpc_follow_run(f, 0, err);
-	if (f && (r == -GPC_ECANCELED || c->out.broken)) {
-		gpc_follow_detach(f);
-		c->exit_status = c->cancel->signal ? 128 + c->cancel->signal : 0;
-		return 0;
-	}
-	if (r) {
-		if (!err->hint[0])
-			gpc_hint(err, "%s itself goes on: gpucloud logs -f %s",
-				res->job, res->job);
-		return r;
-	}
-	gpc_follow_release(f);
-	r = pull(c, s, res->job, err);
-	c->exit_status = gpc_follow_end(f);
-	return r;
-}
-
 static int submit_one(struct gpc_cmd *c, const struct gpc_spec *spec,
 	struct gpc_error *err)
 {
 	const struct submit *o = c->ctx;
 	gpc_auto(gpc_strv) struct gpc_strv warnings = {0};
-	gpc_auto(sent) struct sent sent = {0};
+	gpc_auto(gpc_sent) struct gpc_sent sent = {0};
 	gpc_auto(gpc_plan) struct gpc_plan plan = {0};
 	struct gpc_submit_result res = {0};
+	struct gpc_attach how = {
+		.follow = { .log = !o->wait, .json = as_json(c) },
+		.pull = o->pull,
+	};
 	gpc_autoptr(gpc_session) *s = NULL;
 	int r = gpc_spec_check_supported(spec, &warnings, err);
 
 	warn_all(c, &warnings);
+	if (!r)
+		r = gpc_attach_tether(c, o->tether, !o->detach, &how.tether,
+			err);
 	if (!r)
 		r = check_now(spec, err);
 	if (!r)
@@ -397,13 +340,16 @@ static int submit_one(struct gpc_cmd *c, const struct gpc_spec *spec,
 	if (!r)
 		r = ask_leave(c, spec, &plan, err);
 	if (!r)
-		r = hand_over(c, s, spec, &sent, &res, err);
+		r = hand_over(c, s, spec, &sent, &how.tether, &res, err);
+	gpc_git_tree_clear(&sent.git);  /* what it holds is in the store */
 	if (r)
 		return r;
 	if (o->detach)
 		return print_id(c, &res, err);
 	say_submitted(c, &res);
-	return attach(c, s, &res, err);
+	how.existed = res.existed;
+	how.follow.fresh = !res.existed;
+	return gpc_attach(c, s, res.job, &how, err);
 }
 
 static int check_options(const struct gpc_cmd *c, struct gpc_error *err)

@@ -245,6 +245,15 @@ int gpc_submit_finish(struct gpc_session *s, const char *id,
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
 	gpc_auto(gpc_job) struct gpc_job job = {0};
 	gpc_auto(gpc_spec) struct gpc_spec spec = {0};
+	if (options->git && options->git->root) {
+		const struct gpc_spec_git *git = &spec->workdir_git;
+
+		job->git.url = gpc_strdup(git->url);
+		job->git.ref = gpc_strdup(git->ref);
+		job->git.commit = gpc_strdup(options->git->commit);
+		job->workdir = gpc_git_describe(git->url, git->ref,
+			options->git->commit);
+	}
 	gpc_key key;
 	int r = gpc_store_get(s->store, gpc_key_job(key, id), JOB_MAX, &b, err);
 

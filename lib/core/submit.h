@@ -1,6 +1,7 @@
 /* Submitting: snapshot, records, hand-over. After a crash anywhere nothing is
  * half-made that a reader would take for a job: job.json is the commit. */
 #pragma once
+#include "core/git.h"
 #include "core/mounts.h"
 #include "core/session.h"
 #include "model/spec.h"
@@ -12,6 +13,8 @@ struct gpc_submit_options {
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	struct gpc_tether *tether;    /* NULL = the job needs no client */
 	void *progress_arg;
+	const struct gpc_git_tree *git;       /* where the tree is from; NULL =
+	                               * spec->workdir */
 };
 struct gpc_submit_result {
 	char job[GPC_JOB_ID_SIZE];

@@ -371,3 +371,11 @@ struct gpc_json *gpc_view_json(struct gpc_session *s, const struct gpc_view *v)
 	gpc_json_set(j, "spec", gpc_json_copy(v->job.spec));
 	return j;
 }
+	if (v->job.git.url) {
+		struct gpc_json *git = gpc_json_object();
+
+		gpc_json_set_str(git, "url", v->job.git.url);
+		gpc_json_set_str(git, "ref", v->job.git.ref);
+		gpc_json_set_str(git, "commit", v->job.git.commit);
+		gpc_json_set(j, "git", git);
+	}

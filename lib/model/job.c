@@ -229,6 +229,12 @@ static const struct gpc_bind mount_fields[] = {
 	GPC_BIND(gpc_job_mount, rest, REST),
 	GPC_BIND_LAST
 };
+static const struct gpc_bind git_fields[] = {
+	GPC_BIND(gpc_job_git, url, STR),
+	GPC_BIND(gpc_job_git, ref, STR),
+	GPC_BIND(gpc_job_git, commit, STR),
+	GPC_BIND_LAST
+};
 static const struct gpc_bind job_fields[] = {
 	GPC_BIND(gpc_job, v, INT, .flags = GPC_BIND_REQUIRED),
 	GPC_BIND(gpc_job, id, STR, .flags = GPC_BIND_REQUIRED),
@@ -241,6 +247,7 @@ static const struct gpc_bind job_fields[] = {
 	GPC_BIND(gpc_job, spec, JSON, .flags = GPC_BIND_REQUIRED),
 	GPC_BIND(gpc_job, workspace, STR),
 	GPC_BIND(gpc_job, workdir, STR),
+	GPC_BIND(gpc_job, git, OBJECT, .sub = git_fields),
 	GPC_BIND(gpc_job, mounts, VEC, .sub = mount_fields,
 		.sub_size = sizeof(struct gpc_job_mount)),
 	GPC_BIND(gpc_job, bundle, STR),

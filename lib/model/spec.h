@@ -184,6 +184,13 @@ struct gpc_spec_recovery {
 };
 
 struct gpc_spec_git { char *url, *ref; };       /* url NULL = not used */
+/* Addresses and refs that may reach git and a record: GPC_ECONFIG otherwise,
+ * with a message that does not show them. */
+int gpc_spec_git_check(const struct gpc_spec_git *git, struct gpc_error *err)
+	gpc_must_check;
+bool gpc_spec_git_is_path(const char *url);     /* of this machine, no URL */
+/* "repo" of https://host/team/repo.git; owned. */
+char *gpc_spec_git_name(const char *url);
 
 /* Where a field was written; line 0 = command line or JSON. */
 struct gpc_spec_place { char *field; int line, column; };

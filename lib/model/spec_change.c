@@ -14,6 +14,8 @@
 static const struct gpc_spec_option options[] = {
 	{"name", "task.name", "NAME", "name of the job"},
 	{"workdir", "task.workdir", "DIR", "folder that is packed and sent"},
+	{"git-url", "workdir.url", "URL", "git repository to send as workdir"},
+	{"git-ref", "workdir.ref", "REF", "its branch, tag or commit"},
 	{"nodes", "task.num_nodes", "N", "number of nodes"},
 	{"infra", "resources.infra", "PROVIDER[/REGION[/ZONE]]",
 		"where to run"},
@@ -117,6 +119,8 @@ int gpc_spec_override(struct gpc_spec *spec, const char *word,
 		return -GPC_EUSAGE;
 	}
 	forget_place(spec, o->field);
+	if (gpc_eq(word, "git-url"))    /* instead of the folder of the spec */
+		gpc_set_str(&spec->workdir, NULL);
 	return 0;
 }
 

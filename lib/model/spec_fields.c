@@ -131,9 +131,9 @@ static const struct gpc_spec_field fields[] = {
 	KIND(JSON), NO_SLOT},
 
 /* --- workdir --------------------------------------------------------------- */
-{"workdir", "url", "HTTPS, ssh or scp form", NULL, "git repository", REFUSED,
+{"workdir", "url", "HTTPS, ssh or scp form", NULL, "git repository", BUILT,
 	THEIRS, KIND(TEXT), AT(gpc_spec_git, url), REQUIRED},
-{"workdir", "ref", "text", "default branch", "branch, tag or commit", REFUSED,
+{"workdir", "ref", "text", "default branch", "branch, tag or commit", BUILT,
 	THEIRS, KIND(TEXT), AT(gpc_spec_git, ref)},
 
 /* --- resources -------------------------------------------------------------- */

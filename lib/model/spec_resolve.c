@@ -271,6 +271,10 @@ static int substitute_all(struct resolver *r)
 	gpc_vec_each(p, &r->spec->envs)
 		gpc_map_set(&r->envs, p->key, p->value);
 	e = substitute(r, &r->spec->workdir);
+	if (!e)
+		e = substitute(r, &r->spec->workdir_git.url);
+	if (!e)
+		e = substitute(r, &r->spec->workdir_git.ref);
 
 	gpc_vec_each(m, &r->spec->file_mounts) {
 		if (!e)
@@ -323,14 +327,29 @@ static int to_absolute(struct resolver *r, const char *field, char **path)
 	return 0;
 }
 
+static int resolve_git(struct resolver *r)
+{
+	struct gpc_spec_git *git = &r->spec->workdir_git;
+	struct gpc_error why = {0};
+
+	if (gpc_spec_git_check(git, &why)) {
+		fail(r, "workdir", "%s", why.msg);
+		if (why.hint[0])
+			gpc_hint(r->err, "%s", why.hint);
+		return -GPC_ECONFIG;
+	}
+	return git->url && gpc_spec_git_is_path(git->url) ?
+		to_absolute(r, "workdir.url", &git->url) : 0;
+}
+
 static int resolve_workdir(struct resolver *r)
 {
 	struct gpc_spec *spec = r->spec;
 	const char *home = r->host ? r->host->home : NULL;
 	int e;
 
-	if (!spec->workdir)
-		return 0;
+	if (!spec->workdir || spec->workdir_git.ref)
+		return resolve_git(r);
 	e = to_absolute(r, "workdir", &spec->workdir);
 	if (e)
 		return e;
@@ -427,6 +446,8 @@ static void resolve_name(struct resolver *r)
 		name = gpc_strdup(spec->name);
 	else if (spec->workdir)
 		name = gpc_strdup(gpc_path_base(spec->workdir));
+	else if (spec->workdir_git.url)
+		name = gpc_spec_git_name(spec->workdir_git.url);
 	else if (r->host && r->host->script)
 		name = gpc_spec_script_name(r->host->script);
 	else

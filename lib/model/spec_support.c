@@ -207,9 +207,6 @@ static int check_rest(struct checker *c)
 		gpc_hint(c->err, "add run: with the command of the job");
 		return -GPC_ECONFIG;
 	}
-	if (spec->workdir_git.url)
-		return refuse(c, "workdir", "workdir.url is not built yet: clone "
-			"it and name the folder");
 	if (spec->recovery.by == GPC_SPEC_BY_CLOUD)
 		return refuse(c, "recovery.by", "recovery.by: cloud is not built "
 			"yet: it needs a provider that starts machines again");

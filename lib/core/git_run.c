@@ -1,0 +1,485 @@
+/* Running git, which is somebody else's program fed with somebody else's
+ * addresses: no shell, no hooks, no helper protocols, no configuration but the
+ * user's own, and no secret in its argv. A token goes through the environment
+ * to a credential helper that is set for the one host it is meant for.
+ */
+#include "core/git_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/time.h"
+
+extern char **environ;
+
+#define OUT_MAX ((size_t)8 << 20)
+#define SAID_MAX ((size_t)64 << 10)
+#define TICK_MS 100
+#define PATIENCE_MS 2000        /* after SIGTERM, before SIGKILL */
+
+/* The token is read from the environment by the shell that git starts. */
+static const char helper[] = "!f() { test \"$1\" = get && printf "
+	"'username=x-access-token\\npassword=%s\\n' \"$GPUCLOUD_GIT_TOKEN\"; }; f";
+
+/* --- what it is given ------------------------------------------------------ */
+/* Variables of git that say how the user reaches servers, not what to do. */
+static bool may_stay(const char *variable)
+{
+	static const char *const kept[] = {
+		"GIT_SSH=", "GIT_SSH_COMMAND=", "GIT_SSH_VARIANT=", "GIT_SSL_",
+		"GIT_ASKPASS=", "GIT_PROXY_COMMAND=", "GIT_PROXY_SSL_",
+		"GIT_HTTP_USER_AGENT=", "GIT_CONFIG_GLOBAL=",
+		"GIT_CONFIG_SYSTEM=", "GIT_CONFIG_NOSYSTEM=", "GIT_EXEC_PATH=",
+	};
+
+	if (!gpc_starts_with(variable, "GIT_"))
+		return !gpc_starts_with(variable, "LC_") &&
+			!gpc_starts_with(variable, "LANGUAGE=");
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) {
+		if (gpc_starts_with(variable, kept[i]))
+			return true;
+	}
+	return false;
+}
+
+static void add_ssh(const struct gpc_git_call *call, struct gpc_strv *env)
+{
+	if (call->ssh_key) {
+		gpc_autostr *key = gpc_shell_quote(call->ssh_key);
+
+		gpc_strv_addf(env, "GIT_SSH_COMMAND=ssh -i %s -o "
+			"IdentitiesOnly=yes%s", key,
+			call->ask ? "" : " -o BatchMode=yes");
+	}
+	if (!call->ask)
+		gpc_strv_add(env, "SSH_ASKPASS_REQUIRE=never");
+}
+
+static void fill_env(const struct gpc_git_call *call, const char *scope,
+	struct gpc_strv *env)
+{
+	gpc_autostr *above = gpc_path_dir(call->dir);
+
+	for (char **e = environ; e && *e; e++) {
+		if (may_stay(*e) && !(call->ssh_key &&
+			gpc_starts_with(*e, "GIT_SSH_COMMAND=")))
+			gpc_strv_add(env, *e);
+	}
+	gpc_strv_add(env, "LC_ALL=C");          /* its words are read below */
+	gpc_strv_addf(env, "GIT_CEILING_DIRECTORIES=%s", above);
+	gpc_strv_add(env, "GIT_ALLOW_PROTOCOL=https:http:ssh:git:file");
+	if (!call->ask)
+		gpc_strv_add(env, "GIT_TERMINAL_PROMPT=0");
+	if (call->index)
+		gpc_strv_addf(env, "GIT_INDEX_FILE=%s", call->index);
+	if (call->url)
+		add_ssh(call, env);
+	if (scope)
+		gpc_strv_addf(env, "GPUCLOUD_GIT_TOKEN=%s", call->token);
+	gpc_strv_take(env, NULL);
+}
+
+/* "https://host:port" of an address that may get the token: an encrypted one,
+ * or one of this machine. Owned; NULL for others. */
+static char *token_scope(const char *url)
+{
+	static const char *const here[] = {"127.0.0.1", "localhost", "[::1]"};
+	size_t scheme = gpc_starts_with(url, "https://") ? 8 :
+		gpc_starts_with(url, "http://") ? 7 : 0;
+	const char *host = url + scheme, *end = host + strcspn(host, "/");
+	bool safe = scheme == 8;
+
+	if (!scheme)
+		return NULL;
+	for (const char *p = host; p < end; p++)
+		host = *p == '@' ? p + 1 : host;
+	for (size_t i = 0; i < sizeof(here) / sizeof(*here); i++) {
+		size_t n = strlen(here[i]);
+
+		safe |= gpc_starts_with(host, here[i]) &&
+			(host[n] == ':' || host + n == end);
+	}
+	return safe ? gpc_format("%.*s%.*s", (int)scheme, url,
+		(int)(end - host), host) : NULL;
+}
+
+static void add_config(struct gpc_strv *argv, const char *setting)
+{
+	gpc_strv_add(argv, "-c");
+	gpc_strv_add(argv, setting);
+}
+
+static void fill_argv(const struct gpc_git_call *call, const char *scope,
+	const char *const *args, struct gpc_strv *argv)
+{
+	static const char *const settings[] = {
+		"core.hooksPath=/dev/null", "core.fsmonitor=false",
+		"core.attributesFile=/dev/null", "core.autocrlf=false",
+		"core.eol=lf", "core.fileMode=true", "core.symlinks=true",
+		"core.sparseCheckout=false", "protocol.ext.allow=never",
+		"submodule.recurse=false", "fetch.recurseSubmodules=false",
+		"fetch.unpackLimit=1", "fetch.writeCommitGraph=false",
+		"gc.auto=0", "maintenance.auto=false", "http.lowSpeedLimit=1",
+		"http.lowSpeedTime=60",
+	};
+
+	gpc_strv_add(argv, "git");
+	gpc_strv_add(argv, "--no-pager");
+	if (call->git_dir)
+		gpc_strv_addf(argv, "--git-dir=%s", call->git_dir);
+	if (call->tree)
+		gpc_strv_addf(argv, "--work-tree=%s", call->tree);
+	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++)
+		add_config(argv, settings[i]);
+	if (scope) {
+		gpc_autostr *none = gpc_format("credential.%s.helper=", scope);
+		gpc_autostr *own = gpc_format("credential.%s.helper=%s", scope,
+			helper);
+
+		add_config(argv, none);         /* an empty one drops the rest */
+		add_config(argv, own);
+	}
+	for (size_t i = 0; args[i]; i++)
+		gpc_strv_add(argv, args[i]);
+	gpc_strv_take(argv, NULL);
+}
+
+/* --- the process ----------------------------------------------------------- */
+struct process {
+	pid_t pid;
+	int out, said;          /* where we read its stdout and stderr */
+};
+
+/* In the child: only what is safe after fork. */
+static void become(const struct gpc_git_call *call, char *const *argv,
+	char **env, int out, int said, int told)
+{
+	struct sigaction plain = {.sa_handler = SIG_DFL};
+	int none = open("/dev/null", O_RDONLY);
+	int sys;
+
+	sigemptyset(&plain.sa_mask);
+	sigaction(SIGPIPE, &plain, NULL);
+	sigaction(SIGXFSZ, &plain, NULL);
+	if (!call->ask)
+		setpgid(0, 0);
+	if (none >= 0 && dup2(none, STDIN_FILENO) >= 0 &&
+		dup2(out, STDOUT_FILENO) >= 0 &&
+		dup2(said, STDERR_FILENO) >= 0 && chdir(call->dir) == 0) {
+		environ = env;
+		execvp(argv[0], argv);
+	}
+	sys = errno;
+	if (write(told, &sys, sizeof(sys)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+static int no_git(int sys, struct gpc_error *err)
+{
+	int r;
+
+	if (sys != ENOENT && sys != EACCES)
+		return gpc_fail_sys(err, sys, "cannot start git");
+	r = gpc_fail(err, GPC_ECONFIG, "workdir.url needs the program git, "
+		"which is not here");
+	gpc_hint(err, "install git, or name a folder as workdir");
+	return r;
+}
+
+static int start(const struct gpc_git_call *call, char *const *argv,
+	char **env, struct process *ret_p, struct gpc_error *err)
+{
+	int out[2] = {-1, -1}, said[2] = {-1, -1}, told[2] = {-1, -1};
+	int sys = 0, r = gpc_pipe(out, err);
+	ssize_t n = 0;
+	pid_t pid = -1;
+
+	if (!r)
+		r = gpc_pipe(said, err);
+	if (!r)
+		r = gpc_pipe(told, err);
+	if (!r) {
+		pid = fork();
+		if (pid == 0)
+			become(call, argv, env, out[1], said[1], told[1]);
+		if (pid < 0)
+			r = gpc_fail_sys(err, errno, "cannot start git");
+	}
+	gpc_close(&out[1]);
+	gpc_close(&said[1]);
+	gpc_close(&told[1]);
+	if (pid > 0) {
+		if (!call->ask)
+			setpgid(pid, pid);
+		do
+			n = read(told[0], &sys, sizeof(sys));
+		while (n < 0 && errno == EINTR);
+	}
+	gpc_close(&told[0]);
+	if (n > 0) {
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		r = no_git(sys, err);
+	}
+	if (r) {
+		gpc_close(&out[0]);
+		gpc_close(&said[0]);
+		return r;
+	}
+	*ret_p = (struct process){pid, out[0], said[0]};
+	return 0;
+}
+
+/* Takes what is there; closes at the end. False: more than may come. */
+static bool take(int *fd, struct gpc_buf *to, size_t max, bool must_fit)
+{
+	char piece[16384];
+	ssize_t n = read(*fd, piece, sizeof(piece));
+
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return true;
+	if (n <= 0) {
+		gpc_close(fd);
+		return true;
+	}
+	if (to->len + (size_t)n <= max)
+		gpc_buf_add(to, piece, (size_t)n);
+	else if (must_fit)
+		return false;
+	return true;
+}
+
+static int gather(const struct gpc_git_call *call, struct process *p,
+	struct gpc_buf *out, struct gpc_buf *said, struct gpc_error *err)
+{
+	size_t max = out->max ? out->max : OUT_MAX;
+
+	while (p->out >= 0 || p->said >= 0) {
+		struct pollfd fds[] = {
+			{.fd = p->out, .events = POLLIN},
+			{.fd = p->said, .events = POLLIN},
+		};
+
+		if (gpc_canceled(call->cancel))
+			return gpc_fail(err, GPC_ECANCELED, "interrupted");
+		if (poll(fds, 2, TICK_MS) < 0 && errno != EINTR)
+			return gpc_fail_sys(err, errno, "cannot wait for git");
+		if (fds[0].revents && !take(&p->out, out, max, true))
+			return gpc_fail(err, GPC_EPROTO, "git said more than "
+				"%zu MiB", max >> 20);
+		if (fds[1].revents)
+			take(&p->said, said, SAID_MAX, false);
+	}
+	return 0;
+}
+
+static bool is_ended(pid_t pid, int *status)
+{
+	pid_t w = waitpid(pid, status, WNOHANG);
+
+	return w == pid || (w < 0 && errno != EINTR);
+}
+
+/* git takes its helpers along when it is asked to end. */
+static void end(const struct gpc_git_call *call, struct process *p, int *status)
+{
+	pid_t whom = call->ask ? p->pid : -p->pid;
+	int64_t until = gpc_boot_ms() + PATIENCE_MS;
+
+	gpc_close(&p->out);
+	gpc_close(&p->said);
+	kill(whom, SIGTERM);
+	while (!is_ended(p->pid, status)) {
+		if (gpc_boot_ms() > until)
+			kill(whom, SIGKILL);
+		gpc_sleep_ms(10);
+	}
+}
+
+/* --- what it said ---------------------------------------------------------- */
+/* Covers a text, and what stands between // and @. */
+static void cover(char *text, const char *secret)
+{
+	size_t n = secret ? strlen(secret) : 0;
+
+	for (char *p = text; n && (p = strstr(p, secret)); p += n)
+		memset(p, '*', n);
+	for (char *p = text; (p = strstr(p, "://")); p += 3) {
+		size_t stop = strcspn(p + 3, "/ \n'");
+		char *at = memchr(p + 3, '@', stop);
+		char *colon = at ? memchr(p + 3, ':', (size_t)(at - p - 3)) :
+			NULL;
+
+		if (colon)
+			memset(colon + 1, '*', (size_t)(at - colon - 1));
+	}
+}
+
+enum cause { UNKNOWN, AUTH, HOST_KEY, NETWORK, NO_REF, NO_REPO, OWNER };
+static const struct { const char *text; enum cause cause; } causes[] = {
+	{"Host key verification failed", HOST_KEY},
+	{"Authentication failed", AUTH},
+	{"could not read Username", AUTH},
+	{"could not read Password", AUTH},
+	{"Permission denied", AUTH},
+	{"returned error: 401", AUTH},
+	{"returned error: 403", AUTH},
+	{"dubious ownership", OWNER},
+	{"find remote ref", NO_REF},
+	{"not our ref", NO_REF},
+	{"unadvertised object", NO_REF},
+	{"Could not resolve host", NETWORK},
+	{"unable to look up", NETWORK},
+	{"Connection refused", NETWORK},
+	{"Connection timed out", NETWORK},
+	{"Connection reset", NETWORK},
+	{"No route to host", NETWORK},
+	{"Network is unreachable", NETWORK},
+	{"Failed to connect", NETWORK},
+	{"Operation too slow", NETWORK},
+	{"unable to connect", NETWORK},
+	{"returned error: 5", NETWORK},
+	{"early EOF", NETWORK},
+	{"SSL", NETWORK},
+	{"not found", NO_REPO},
+	{"does not appear to be a git repository", NO_REPO},
+	{"does not exist", NO_REPO},
+	{"not exported", NO_REPO},
+	{"Could not read from remote repository", NETWORK},
+	{"unable to access", NETWORK},
+	{"hung up unexpectedly", NETWORK},
+};
+
+static enum cause find_cause(const char *said, const char **ret_text)
+{
+	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
+		if (strstr(said, causes[i].text)) {
+			*ret_text = causes[i].text;
+			return causes[i].cause;
+		}
+	}
+	*ret_text = "fatal:";
+	return UNKNOWN;
+}
+
+/* The line that holds the text, or else the first one; owned, printable. */
+static char *line_with(const char *said, const char *text)
+{
+	const char *at = strstr(said, text), *begin = at ? at : said;
+	size_t n;
+
+	while (begin > said && begin[-1] != '\n')
+		begin--;
+	if (gpc_starts_with(begin, "fatal: "))
+		begin += 7;
+	n = strcspn(begin, "\r\n");
+	return gpc_str_printable(begin, n < 300 ? n : 300);
+}
+
+static int fail_auth(const struct gpc_git_call *call, const char *line,
+	struct gpc_error *err)
+{
+	bool web = call->url && gpc_starts_with(call->url, "http");
+	int r = gpc_fail(err, GPC_EAUTH, "git was refused: %s", line);
+
+	if (web && call->token)
+		gpc_hint(err, "GIT_TOKEN is set, but was refused or is not "
+			"sent there (only to https); renew it, or check what "
+			"it may read");
+	else if (web)
+		gpc_hint(err, "give a token as GIT_TOKEN in the environment (or "
+			"--secret GIT_TOKEN), or set up a credential helper of "
+			"git");
+	else if (!call->url || gpc_starts_with(call->url, "file:") ||
+		*call->url == '/')
+		gpc_hint(err, "check its permissions");
+	else
+		gpc_hint(err, "name a key with GIT_SSH_KEY_PATH, or load one "
+			"into the ssh agent");
+	return r;
+}
+
+static int sort_out(const struct gpc_git_call *call, char *said, int status,
+	struct gpc_error *err)
+{
+	gpc_autostr *line = NULL;
+	enum cause cause;
+	const char *text;
+	int r;
+
+	cover(said, call->token);
+	cause = find_cause(said, &text);
+	line = line_with(said, text);
+	switch (cause) {
+	case AUTH:
+		return fail_auth(call, line, err);
+	case HOST_KEY:
+		r = gpc_fail(err, GPC_EAUTH, "git: %s", line);
+		gpc_hint(err, "run ssh to that host once and accept its key");
+		return r;
+	case NETWORK:
+		r = gpc_fail(err, GPC_ENET, "git: %s", line);
+		gpc_hint(err, "check the address, and whether this machine "
+			"reaches it: git ls-remote URL");
+		return r;
+	case NO_REF:
+		return gpc_fail(err, GPC_ENOTFOUND, "git: %s", line);
+	case NO_REPO:
+		r = gpc_fail(err, GPC_ECONFIG, "git: %s", line);
+		gpc_hint(err, "check the address; a private repository needs "
+			"GIT_TOKEN or an ssh key");
+		return r;
+	case OWNER:
+		r = gpc_fail(err, GPC_EAUTH, "git: %s", line);
+		gpc_hint(err, "the repository belongs to somebody else: git "
+			"config --global --add safe.directory PATH");
+		return r;
+	case UNKNOWN:
+		break;
+	}
+	if (*line)
+		return gpc_fail(err, GPC_EIO, "git: %s", line);
+	return gpc_fail(err, GPC_EIO, "git ended with %s %d",
+		WIFSIGNALED(status) ? "signal" : "status",
+		WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+int gpc_git_run(const struct gpc_git_call *call, const char *const *args,
+	struct gpc_buf *out, struct gpc_error *err)
+{
+	gpc_auto(gpc_strv) struct gpc_strv argv = {0}, env = {0};
+	gpc_auto(gpc_buf) struct gpc_buf own = {0}, said = {0};
+	gpc_autostr *scope = call->url && call->token ?
+		token_scope(call->url) : NULL;
+	struct process p;
+	int status = 0, r;
+
+	fill_argv(call, scope, args, &argv);
+	fill_env(call, scope, &env);
+	r = start(call, argv.v, env.v, &p, err);
+	if (r)
+		return r;
+	r = gather(call, &p, out ? out : &own, &said, err);
+	if (r) {
+		end(call, &p, &status);
+		return r;
+	}
+	while (!gpc_canceled(call->cancel) && !is_ended(p.pid, &status))
+		gpc_sleep_ms(2);
+	if (gpc_canceled(call->cancel))
+		end(call, &p, &status);
+	if (gpc_canceled(call->cancel))
+		return gpc_fail(err, GPC_ECANCELED, "interrupted");
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return 0;
+	gpc_buf_addc(&said, '\n');
+	return sort_out(call, said.data, status, err);
+}
