@@ -10,18 +10,20 @@
 #include "cmd/job_metrics.h"
 #include "cmd/phrase.h"
 #include "cmd/session_open.h"
+#include "cmd/watch.h"
 #include "core/view.h"
 #include "record/index.h"
 
 #define DAY_MS ((int64_t)24 * 3600 * 1000)
 
-struct status { bool all, all_users; };
+struct status { bool all, all_users; int64_t watch; };
 
 static const struct gpc_opt options[] = {
 	GPC_OPT_FLAG('a', "all", struct status, all,
 		"also jobs that ended more than 24 hours ago"),
 	GPC_OPT_FLAG(0, "all-users", struct status, all_users,
 		"jobs of every user of this store"),
+	GPC_OPT_WATCH(struct status, watch),
 	GPC_OPT_END
 };
 
@@ -30,6 +32,7 @@ struct row {
 	int attempt, nodes, nodes_held;
 	int64_t submitted, ended, ran;
 	struct gpc_money spent, rate;
+	bool done;              /* by the index: it will not change */
 };
 /* Where gpc_view_json has the same thing, it has the same name. */
 static const struct gpc_col cols[] = {
@@ -58,16 +61,23 @@ static const struct gpc_table table = {"job", cols, sizeof(struct row)};
 
 struct rows { struct row *v; size_t n, cap; };
 
+static void row_clear(struct row *r)
+{
+	char *strings[] = {r->job, r->name, r->state, r->reason, r->owner,
+		r->provider, r->detail, r->error};
+
+	for (size_t i = 0; i < sizeof(strings) / sizeof(*strings); i++)
+		free(strings[i]);
+	*r = (struct row){0};
+}
+
 static void rows_clear(struct rows *x)
 {
-	gpc_vec_each(r, x) {
-		char *strings[] = {r->job, r->name, r->state, r->reason,
-			r->owner, r->provider, r->detail, r->error};
-		for (size_t i = 0; i < sizeof(strings) / sizeof(*strings); i++)
-			free(strings[i]);
-	}
+	gpc_vec_each(r, x)
+		row_clear(r);
 	gpc_vec_free(x);
 }
+GPC_CLEANUP_VALUE(rows);
 
 static int64_t rounded(int64_t ms)
 {
@@ -159,6 +169,7 @@ static bool wants_view(const struct gpc_index_entry *x, int64_t now_ms)
 static bool fill(struct gpc_cmd *c, struct gpc_session *s,
 	const struct gpc_index_entry *x, struct row *r)
 {
+	const struct status *o = c->ctx;
 	gpc_auto(gpc_view) struct gpc_view v = {0};
 	struct gpc_error err = {0};
 
@@ -166,13 +177,15 @@ static bool fill(struct gpc_cmd *c, struct gpc_session *s,
 	r->name = gpc_strdup(x->name);
 	if (!wants_view(x, gpc_wall_ms())) {
 		from_index(r, x);
+		r->done = true;
 		return true;
 	}
 	int rc = gpc_view_load(s, x->job, &v, &err);
 	if (rc == -GPC_ENOTFOUND)
 		return false;
 	if (rc) {
-		gpc_log(&c->log, GPC_WARN, "%s", err.msg);
+		if (!o->watch)
+			gpc_log(&c->log, GPC_WARN, "%s", err.msg);
 		r->state = gpc_strdup("UNREADABLE");
 		r->error = gpc_strdup(err.msg);
 		r->detail = gpc_strdup(err.msg);
@@ -181,37 +194,127 @@ static bool fill(struct gpc_cmd *c, struct gpc_session *s,
 		return true;
 	}
 	from_view(r, &v);
+	r->done = !x->live && !r->nodes_held;
 	return true;
 }
 
-static int list(struct gpc_cmd *c, struct gpc_session *s,
-	struct gpc_error *err)
+/* What is done does not change: its row of the last look is taken over. *at:
+ * where the search begins; the order is nearly the same each time. */
+static bool take_over(struct rows *before, const struct gpc_index_entry *x,
+	size_t *at, struct row *ret_row)
+{
+	for (size_t i = 0; !x->live && i < before->n; i++) {
+		struct row *r = &before->v[(*at + i) % before->n];
+
+		if (!r->done || r->error || r->attempt != x->attempt ||
+			!gpc_eq(r->job, x->job))
+			continue;
+		*at += i + 1;
+		*ret_row = *r;
+		*r = (struct row){0};
+		return true;
+	}
+	return false;
+}
+
+/* before: rows of the last look, or NULL. */
+static int gather(struct gpc_cmd *c, struct gpc_session *s,
+	struct rows *before, struct rows *rows, struct gpc_error *err)
 {
 	const struct status *o = c->ctx;
 	gpc_auto(gpc_index) struct gpc_index index = {0};
-	struct rows rows = {0};
+	size_t at = 0;
 	int r = s->store ? gpc_index_list(s->store, o->all ? 0 :
 		gpc_wall_ms() - DAY_MS, &index, err) : 0;
 
 	if (r)
 		return r;
 	for (size_t i = 0; i < index.n; i++) {
+		struct row *row;
+
 		if (!o->all_users && !gpc_eq(index.v[i].owner_hash,
 			s->place.owner.hash))
 			continue;
-		if (!fill(c, s, &index.v[i], gpc_vec_push(&rows))) {
-			struct row *last = &rows.v[--rows.n];
-			free(last->job);
-			free(last->name);
+		row = gpc_vec_push(rows);
+		if (before && take_over(before, &index.v[i], &at, row))
+			continue;
+		if (!fill(c, s, &index.v[i], row)) {
+			row_clear(row);
+			rows->n--;
 		}
 	}
-	r = gpc_out_rows(&c->out, &table, rows.v, rows.n, err);
+	return 0;
+}
+
+static const char *no_jobs(const struct status *o)
+{
+	return o->all ? "no jobs" : "no jobs that are unfinished or ended "
+		"within 24 hours (--all shows older ones)";
+}
+
+static int list(struct gpc_cmd *c, struct gpc_session *s,
+	struct gpc_error *err)
+{
+	gpc_auto(rows) struct rows rows = {0};
+	int r = gather(c, s, NULL, &rows, err);
+
+	if (!r)
+		r = gpc_out_rows(&c->out, &table, rows.v, rows.n, err);
 	if (!r && !rows.n && c->out.format <= GPC_OUT_WIDE)
-		gpc_say(&c->talk, "%s", o->all ? "no jobs" : "no jobs that are "
-			"unfinished or ended within 24 hours (--all shows older "
-			"ones)");
-	rows_clear(&rows);
+		gpc_say(&c->talk, "%s", no_jobs(c->ctx));
 	return r;
+}
+
+/* --- again and again ------------------------------------------------------- */
+struct watched {
+	struct gpc_session *session;
+	char job[GPC_JOB_ID_SIZE];      /* "" = the list */
+	struct rows rows;
+};
+
+/* Everything but what changes as time goes by. */
+static void mark_row(struct gpc_buf *mark, const struct row *r)
+{
+	const char *words[] = {r->job, r->state, r->reason, r->provider,
+		r->detail};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		gpc_buf_addf(mark, "%s\t", words[i] ? words[i] : "");
+	gpc_buf_addf(mark, "%d %d %d\n", r->attempt, r->nodes, r->nodes_held);
+}
+
+/* On one line, so that a reader gets a document at each change. */
+static int list_event(struct gpc_cmd *c, const struct rows *rows,
+	struct gpc_error *err)
+{
+	struct gpc_json *j = gpc_json_object(), *list = gpc_json_array();
+
+	gpc_vec_each(r, rows)
+		gpc_json_add(list, gpc_out_row_json(&table, r));
+	gpc_json_set(j, "rows", list);
+	return gpc_out_event(&c->out, "job", j, err);
+}
+
+static int look_at_list(struct gpc_cmd *c, void *arg, struct gpc_buf *mark,
+	bool *ret_over, struct gpc_error *err)
+{
+	struct watched *w = arg;
+	gpc_auto(rows) struct rows rows = {0};
+	int r = gather(c, w->session, &w->rows, &rows, err);
+
+	*ret_over = false;
+	if (r)
+		return r;
+	rows_clear(&w->rows);
+	w->rows = rows;
+	rows = (struct rows){0};
+	gpc_vec_each(row, &w->rows)
+		mark_row(mark, row);
+	if (c->out.format == GPC_OUT_JSON)
+		return list_event(c, &w->rows, err);
+	if (!w->rows.n && c->out.format <= GPC_OUT_WIDE)
+		return gpc_out_print(&c->out, err, "%s\n", no_jobs(c->ctx));
+	return gpc_out_rows(&c->out, &table, w->rows.v, w->rows.n, err);
 }
 
 /* --- one job --------------------------------------------------------------- */
@@ -232,50 +335,86 @@ static int show_csv(struct gpc_cmd *c, const struct gpc_view *v,
 static int show_json(struct gpc_cmd *c, struct gpc_session *s,
 	const struct gpc_view *v, struct gpc_error *err)
 {
+	const struct status *o = c->ctx;
 	gpc_auto(gpc_metric_list) struct gpc_metric_list metrics = {0};
 	struct gpc_json *j = gpc_view_json(s, v);
 
 	if (gpc_metrics_newest(s->store, v->job.id, v->state.attempt,
 		v->state.num_nodes, &metrics, NULL) == 0)
 		gpc_json_set(j, "metrics", gpc_metrics_json(&metrics));
-	return gpc_out_json(&c->out, "job", j, err);
+	return o->watch ? gpc_out_event(&c->out, "job", j, err) :
+		gpc_out_json(&c->out, "job", j, err);
 }
 
-static int show(struct gpc_cmd *c, struct gpc_session *s,
-	struct gpc_error *err)
+static int show(struct gpc_cmd *c, struct gpc_session *s, const char *job,
+	const struct gpc_view *v, struct gpc_error *err)
 {
+	switch (c->out.format) {
+	case GPC_OUT_JSON:
+		return show_json(c, s, v, err);
+	case GPC_OUT_NAME:
+		return gpc_out_print(&c->out, err, "%s\n", job);
+	case GPC_OUT_CSV:
+		return show_csv(c, v, err);
+	default:
+		return gpc_job_detail(c, s, v, err);
+	}
+}
+
+static int look_at_job(struct gpc_cmd *c, void *arg, struct gpc_buf *mark,
+	bool *ret_over, struct gpc_error *err)
+{
+	struct watched *w = arg;
 	gpc_auto(gpc_view) struct gpc_view v = {0};
-	char job[GPC_JOB_ID_SIZE];
+	int r = gpc_view_load(w->session, w->job, &v, err);
+
+	if (r)
+		return r;
+	*ret_over = gpc_job_status_is_end(v.state.status);
+	gpc_buf_addf(mark, "%lld %d %s", (long long)v.state.n,
+		(int)v.state.status, v.note ? v.note : "");
+	return show(c, w->session, w->job, &v, err);
+}
+
+static int show_one(struct gpc_cmd *c, struct gpc_session *s,
+	struct watched *w, struct gpc_error *err)
+{
+	const struct status *o = c->ctx;
+	gpc_auto(gpc_view) struct gpc_view v = {0};
 	int r;
 
 	if (!s->store)
 		return gpc_fail(err, GPC_ENOTFOUND, "there is no job %s, and "
 			"no store yet", c->argv[0]);
-	r = gpc_job_find(s, c->argv[0], false, job, err);
+	r = gpc_job_find(s, c->argv[0], false, w->job, err);
+	if (!r && o->watch)
+		return gpc_watch(c, o->watch, look_at_job, w, err);
 	if (!r)
-		r = gpc_view_load(s, job, &v, err);
-	if (r)
-		return r;
-	switch (c->out.format) {
-	case GPC_OUT_JSON:
-		return show_json(c, s, &v, err);
-	case GPC_OUT_NAME:
-		return gpc_out_print(&c->out, err, "%s\n", job);
-	case GPC_OUT_CSV:
-		return show_csv(c, &v, err);
-	default:
-		return gpc_job_detail(c, s, &v, err);
-	}
+		r = gpc_view_load(s, w->job, &v, err);
+	return r ? r : show(c, s, w->job, &v, err);
 }
 
 static int run(struct gpc_cmd *c, struct gpc_error *err)
 {
+	const struct status *o = c->ctx;
 	gpc_autoptr(gpc_session) *s = NULL;
-	int r = gpc_cmd_session(c, GPC_STORE_MAY_LACK, &s, err);
+	struct watched w = {0};
+	int r = gpc_cmd_given(c, "watch") && o->watch <= 0 ?
+		gpc_fail(err, GPC_EUSAGE, "--watch: expected a time") : 0;
 
+	if (!r)
+		r = gpc_cmd_session(c, GPC_STORE_MAY_LACK, &s, err);
 	if (r)
 		return r;
-	return c->argc ? show(c, s, err) : list(c, s, err);
+	w.session = s;
+	if (c->argc)
+		r = show_one(c, s, &w, err);
+	else if (o->watch)
+		r = gpc_watch(c, o->watch, look_at_list, &w, err);
+	else
+		r = list(c, s, err);
+	rows_clear(&w.rows);
+	return r;
 }
 
 const struct gpc_command gpc_command_status = {
