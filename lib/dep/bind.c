@@ -209,10 +209,11 @@ static int read_vec(const struct gpc_json *j, const struct gpc_bind *t,
 static int read_number(const struct gpc_json *j, const struct gpc_bind *t,
 	void *to, const struct path *p, struct gpc_error *err)
 {
-	bool is_int = t->kind == GPC_BIND_INT;
+	static const int64_t exact = (int64_t)1 << 53;
+	bool is_int = t->kind == GPC_BIND_INT, is_i53 = t->kind == GPC_BIND_I53;
 	int64_t n = 0;
-	int r = read_i64(j, is_int ? INT_MIN : INT64_MIN,
-		is_int ? INT_MAX : INT64_MAX, &n, p, err);
+	int r = read_i64(j, is_int ? INT_MIN : is_i53 ? -exact : INT64_MIN,
+		is_int ? INT_MAX : is_i53 ? exact : INT64_MAX, &n, p, err);
 
 	if (r < 0)
 		return r;
@@ -234,6 +235,7 @@ static int read_member(const struct gpc_json *j, const struct gpc_bind *t,
 		return 0;
 	case GPC_BIND_INT:
 	case GPC_BIND_I64:
+	case GPC_BIND_I53:
 		return read_number(j, t, to, p, err);
 	case GPC_BIND_BOOL:
 		if (!gpc_json_is_bool(j))
@@ -401,6 +403,7 @@ static bool is_empty_value(const struct gpc_bind *t, const void *from)
 	case GPC_BIND_ENUM:
 		return *(const int *)from == 0;
 	case GPC_BIND_I64:
+	case GPC_BIND_I53:
 		return *(const int64_t *)from == 0;
 	case GPC_BIND_BOOL:
 		return !*(const bool *)from;
@@ -434,6 +437,7 @@ static struct gpc_json *write_member(const struct gpc_bind *t,
 	case GPC_BIND_INT:
 		return gpc_json_int(*(const int *)from);
 	case GPC_BIND_I64:
+	case GPC_BIND_I53:
 		return write_i64(*(const int64_t *)from);
 	case GPC_BIND_BOOL:
 		return gpc_json_bool(*(const bool *)from);

@@ -12,6 +12,8 @@ enum gpc_bind_kind {
 	GPC_BIND_STR,      /* char * */
 	GPC_BIND_INT,      /* int */
 	GPC_BIND_I64,      /* int64_t; beyond 2^53 as a string of digits */
+	GPC_BIND_I53,      /* int64_t within 2^53: times, counts; sums and
+	                    * differences of a few of them do not overflow */
 	GPC_BIND_BOOL,     /* bool */
 	GPC_BIND_ENUM,     /* int-sized enum, by names[] (NULL-terminated) */
 	GPC_BIND_MONEY,    /* struct gpc_money, as {"amount":"1.25","currency":"USD"} */

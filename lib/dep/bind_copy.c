@@ -30,6 +30,7 @@ static void clear_member(const struct gpc_bind *t, void *at)
 		*(int *)at = 0;
 		break;
 	case GPC_BIND_I64:
+	case GPC_BIND_I53:
 		*(int64_t *)at = 0;
 		break;
 	case GPC_BIND_BOOL:
@@ -91,6 +92,7 @@ static void copy_member(const struct gpc_bind *t, void *to, const void *from)
 		memcpy(to, from, sizeof(int));
 		break;
 	case GPC_BIND_I64:
+	case GPC_BIND_I53:
 		memcpy(to, from, sizeof(int64_t));
 		break;
 	case GPC_BIND_BOOL:

@@ -34,11 +34,11 @@ const char *const gpc_event_type_names[] = {
 /* The members but the state, which has a reader of its own. */
 static const struct gpc_bind fields[] = {
 	GPC_BIND(gpc_event, v, INT, .flags = GPC_BIND_REQUIRED),
-	GPC_BIND(gpc_event, n, I64, .flags = GPC_BIND_REQUIRED),
+	GPC_BIND(gpc_event, n, I53, .flags = GPC_BIND_REQUIRED),
 	GPC_BIND(gpc_event, id, STR, .flags = GPC_BIND_REQUIRED),
 	GPC_BIND(gpc_event, type, ENUM, .flags = GPC_BIND_REQUIRED,
 		.names = gpc_event_type_names),
-	GPC_BIND(gpc_event, at_ms, I64, .flags = GPC_BIND_REQUIRED),
+	GPC_BIND(gpc_event, at_ms, I53, .flags = GPC_BIND_REQUIRED),
 	GPC_BIND(gpc_event, by, STR),
 	GPC_BIND(gpc_event, data, JSON),
 	GPC_BIND_LAST

@@ -241,7 +241,7 @@ static const struct gpc_bind job_fields[] = {
 	GPC_BIND(gpc_job, name, STR, .flags = GPC_BIND_REQUIRED),
 	GPC_BIND(gpc_job, original_name, STR),
 	GPC_BIND(gpc_job, kind, STR, .flags = GPC_BIND_REQUIRED),
-	GPC_BIND(gpc_job, created_ms, I64, .flags = GPC_BIND_REQUIRED),
+	GPC_BIND(gpc_job, created_ms, I53, .flags = GPC_BIND_REQUIRED),
 	GPC_BIND(gpc_job, owner, OBJECT, .flags = GPC_BIND_REQUIRED,
 		.sub = owner_fields),
 	GPC_BIND(gpc_job, spec, JSON, .flags = GPC_BIND_REQUIRED),

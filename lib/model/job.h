@@ -59,6 +59,8 @@ int gpc_reason_exit(enum gpc_reason r, int code, int signal);
 enum gpc_job_status gpc_reason_status(enum gpc_reason r);
 
 /* --- job.json ---------------------------------------------------------- */
+#define GPC_JOB_MAX_NODES 100000
+#define GPC_JOB_MAX_ATTEMPTS 1000000
 #define GPC_JOB_NAME_MAX 40
 #define GPC_JOB_ID_SIZE 64
 

@@ -9,32 +9,32 @@ static const struct gpc_bind node_fields[] = {
 	GPC_BIND(gpc_node, attempt, INT, .flags = GPC_BIND_REQUIRED),
 	GPC_BIND(gpc_node, status, ENUM, .flags = GPC_BIND_REQUIRED,
 		.names = gpc_node_status_names),
-	GPC_BIND(gpc_node, intent, I64),
+	GPC_BIND(gpc_node, intent, I53),
 	GPC_BIND(gpc_node, provider, STR),
 	GPC_BIND(gpc_node, id, STR),
 	GPC_BIND(gpc_node, address, STR),
 	GPC_BIND(gpc_node, offer, STR),
 	GPC_BIND(gpc_node, rate, MONEY),
-	GPC_BIND(gpc_node, created_ms, I64),
-	GPC_BIND(gpc_node, released_ms, I64),
-	GPC_BIND(gpc_node, expires_ms, I64),
+	GPC_BIND(gpc_node, created_ms, I53),
+	GPC_BIND(gpc_node, released_ms, I53),
+	GPC_BIND(gpc_node, expires_ms, I53),
 	GPC_BIND(gpc_node, rest, REST),
 	GPC_BIND_LAST
 };
 static const struct gpc_bind intent_fields[] = {
-	GPC_BIND(gpc_intent, n, I64, .flags = GPC_BIND_REQUIRED),
+	GPC_BIND(gpc_intent, n, I53, .flags = GPC_BIND_REQUIRED),
 	GPC_BIND(gpc_intent, attempt, INT, .flags = GPC_BIND_REQUIRED),
 	GPC_BIND(gpc_intent, token, STR, .flags = GPC_BIND_REQUIRED),
-	GPC_BIND(gpc_intent, at_ms, I64),
+	GPC_BIND(gpc_intent, at_ms, I53),
 	GPC_BIND(gpc_intent, request, JSON),
 	GPC_BIND(gpc_intent, rest, REST),
 	GPC_BIND_LAST
 };
 static const struct gpc_bind try_fields[] = {
 	GPC_BIND(gpc_try, n, INT, .flags = GPC_BIND_REQUIRED),
-	GPC_BIND(gpc_try, started_ms, I64),
-	GPC_BIND(gpc_try, running_ms_at, I64),
-	GPC_BIND(gpc_try, ended_ms, I64),
+	GPC_BIND(gpc_try, started_ms, I53),
+	GPC_BIND(gpc_try, running_ms_at, I53),
+	GPC_BIND(gpc_try, ended_ms, I53),
 	GPC_BIND(gpc_try, reason, ENUM, .names = gpc_reason_names),
 	GPC_BIND(gpc_try, code, INT),
 	GPC_BIND(gpc_try, signal, INT),
@@ -46,7 +46,7 @@ static const struct gpc_bind try_fields[] = {
 };
 static const struct gpc_bind state_fields[] = {
 	GPC_BIND(gpc_job_state, v, INT, .flags = GPC_BIND_REQUIRED),
-	GPC_BIND(gpc_job_state, n, I64, .flags = GPC_BIND_REQUIRED),
+	GPC_BIND(gpc_job_state, n, I53, .flags = GPC_BIND_REQUIRED),
 	GPC_BIND(gpc_job_state, status, ENUM, .flags = GPC_BIND_REQUIRED,
 		.names = gpc_job_status_names),
 	GPC_BIND(gpc_job_state, reason, ENUM, .names = gpc_reason_names),
@@ -58,26 +58,26 @@ static const struct gpc_bind state_fields[] = {
 	GPC_BIND(gpc_job_state, num_nodes, INT, .flags = GPC_BIND_KEEP_EMPTY),
 	GPC_BIND(gpc_job_state, restarts, INT),
 	GPC_BIND(gpc_job_state, no_progress, INT),
-	GPC_BIND(gpc_job_state, submitted_ms, I64),
-	GPC_BIND(gpc_job_state, started_ms, I64),
-	GPC_BIND(gpc_job_state, ended_ms, I64),
-	GPC_BIND(gpc_job_state, ran_ms, I64),
-	GPC_BIND(gpc_job_state, node_ms, I64),
+	GPC_BIND(gpc_job_state, submitted_ms, I53),
+	GPC_BIND(gpc_job_state, started_ms, I53),
+	GPC_BIND(gpc_job_state, ended_ms, I53),
+	GPC_BIND(gpc_job_state, ran_ms, I53),
+	GPC_BIND(gpc_job_state, node_ms, I53),
 	GPC_BIND(gpc_job_state, spent, MONEY),
 	GPC_BIND(gpc_job_state, checkpoint, STR),
 	GPC_BIND(gpc_job_state, supervisor, STR),
 	GPC_BIND(gpc_job_state, cancel, BOOL),
 	GPC_BIND(gpc_job_state, cancel_now, BOOL),
 	GPC_BIND(gpc_job_state, pruning, BOOL),
-	GPC_BIND(gpc_job_state, pruning_n, I64),
+	GPC_BIND(gpc_job_state, pruning_n, I53),
 	GPC_BIND(gpc_job_state, removing, BOOL),
-	GPC_BIND(gpc_job_state, asked_n, I64),
-	GPC_BIND(gpc_job_state, prune_n, I64),
+	GPC_BIND(gpc_job_state, asked_n, I53),
+	GPC_BIND(gpc_job_state, prune_n, I53),
 	GPC_BIND(gpc_job_state, prune_keep, INT),
 	GPC_BIND(gpc_job_state, cost_limit, MONEY),
-	GPC_BIND(gpc_job_state, time_limit_ms, I64),
-	GPC_BIND(gpc_job_state, cost_limit_n, I64),
-	GPC_BIND(gpc_job_state, time_limit_n, I64),
+	GPC_BIND(gpc_job_state, time_limit_ms, I53),
+	GPC_BIND(gpc_job_state, cost_limit_n, I53),
+	GPC_BIND(gpc_job_state, time_limit_n, I53),
 	GPC_BIND(gpc_job_state, nodes, VEC, .sub = node_fields,
 		.sub_size = sizeof(struct gpc_node)),
 	GPC_BIND(gpc_job_state, intents, VEC, .sub = intent_fields,
@@ -88,15 +88,38 @@ static const struct gpc_bind state_fields[] = {
 	GPC_BIND_LAST
 };
 
+/* What others take for granted: they count with these and use ranks as places. */
+static int check_ranges(const struct gpc_job_state *st, struct gpc_error *err)
+{
+	if (st->n < 0 || st->num_nodes < 0 || st->num_nodes > GPC_JOB_MAX_NODES)
+		return gpc_fail(err, GPC_EPROTO, "$.num_nodes: out of range");
+	if (st->attempt < 0 || st->attempt > GPC_JOB_MAX_ATTEMPTS)
+		return gpc_fail(err, GPC_EPROTO, "$.attempt: out of range");
+	if (st->restarts < 0 || st->restarts > st->attempt
+		|| st->no_progress < 0 || st->no_progress > st->attempt)
+		return gpc_fail(err, GPC_EPROTO,
+			"$.restarts: more than attempts");
+	gpc_vec_each(n, &st->nodes)
+		if (n->rank < 0 || n->rank >= st->num_nodes || !n->id
+			|| !n->provider)
+			return gpc_fail(err, GPC_EPROTO,
+				"$.nodes: a rank is out of range, or an id missing");
+	return 0;
+}
+
 int gpc_job_state_read(const struct gpc_json *j, struct gpc_job_state *ret_st,
 	struct gpc_error *err)
 {
-	struct gpc_job_state st = {0};
+	gpc_auto(gpc_job_state) struct gpc_job_state st = {0};
 	int r = gpc_bind_read(j, state_fields, &st, err);
 
 	if (r == 0)
-		*ret_st = st;
-	return r;
+		r = check_ranges(&st, err);
+	if (r < 0)
+		return r;
+	*ret_st = st;
+	st = (struct gpc_job_state){0};
+	return 0;
 }
 
 struct gpc_json *gpc_job_state_write(const struct gpc_job_state *st)

@@ -16,7 +16,7 @@ static const struct gpc_bind fields[] = {
 	GPC_BIND(gpc_offer, memory_bytes, I64),
 	GPC_BIND(gpc_offer, price, MONEY),
 	GPC_BIND(gpc_offer, price_source, STR),
-	GPC_BIND(gpc_offer, price_ms, I64),
+	GPC_BIND(gpc_offer, price_ms, I53),
 	GPC_BIND(gpc_offer, why_not, STR),
 	GPC_BIND(gpc_offer, rest, REST),
 	GPC_BIND_LAST

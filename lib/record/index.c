@@ -19,6 +19,7 @@
 #define DONE "index/done/"
 #define VERSION 1
 #define ENTRY_MAX 65536
+#define MS_MAX ((int64_t)1 << 53)
 #define ID_SUFFIX 7             /* "-" and 6 characters */
 
 void gpc_index_clear(struct gpc_index *x)
@@ -151,8 +152,8 @@ static bool parse_done(const char *key, struct gpc_index_entry *ret_x)
 		!read_word(part[1], gpc_job_status_names, &status) ||
 		!read_word(part[2], gpc_reason_names, &reason) ||
 		!read_money(part[3], &x.spent) ||
-		!read_number(part[4], INT64_MAX, &x.start_ms) ||
-		!read_number(part[5], INT64_MAX, &x.end_ms) ||
+		!read_number(part[4], MS_MAX, &x.start_ms) ||
+		!read_number(part[5], MS_MAX, &x.end_ms) ||
 		!copy_word(part[6], x.owner_hash, sizeof(x.owner_hash)))
 		return false;
 	x.status = (enum gpc_job_status)status;
@@ -169,7 +170,7 @@ static bool parse_live(const char *key, struct gpc_index_entry *ret_x)
 	int64_t seconds;
 
 	if (!gpc_str_split(&rest, '-', &part) ||
-		!read_number(part, INT64_MAX / 1000, &seconds) ||
+		!read_number(part, MS_MAX / 1000, &seconds) ||
 		rest.len <= 5 || !gpc_ends_with(key, ".json"))
 		return false;
 	rest.len -= 5;

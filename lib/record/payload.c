@@ -25,7 +25,7 @@ static const struct gpc_bind intent_fields[] = {
 	FIELD(request, JSON, NEED), GPC_BIND_LAST
 };
 static const struct gpc_bind void_fields[] = {
-	FIELD(intent, I64, NEED), GPC_BIND_LAST
+	FIELD(intent, I53, NEED), GPC_BIND_LAST
 };
 static const struct gpc_bind created_node_fields[] = {
 	GPC_BIND(gpc_node, rank, INT, NEED),
@@ -34,13 +34,13 @@ static const struct gpc_bind created_node_fields[] = {
 	GPC_BIND(gpc_node, address, STR),
 	GPC_BIND(gpc_node, offer, STR),
 	GPC_BIND(gpc_node, rate, MONEY),
-	GPC_BIND(gpc_node, created_ms, I64),
-	GPC_BIND(gpc_node, expires_ms, I64),
+	GPC_BIND(gpc_node, created_ms, I53),
+	GPC_BIND(gpc_node, expires_ms, I53),
 	GPC_BIND(gpc_node, rest, REST),
 	GPC_BIND_LAST
 };
 static const struct gpc_bind created_fields[] = {
-	FIELD(intent, I64, NEED),
+	FIELD(intent, I53, NEED),
 	FIELD(nodes, VEC, NEED, .sub = created_node_fields,
 		.sub_size = sizeof(struct gpc_node)),
 	GPC_BIND_LAST
@@ -56,16 +56,16 @@ static const struct gpc_bind ready_fields[] = {
 static const struct gpc_bind phase_fields[] = {
 	FIELD(attempt, INT, NEED),
 	FIELD(phase, ENUM, NEED, .names = gpc_phase_event_names),
-	FIELD(at_ms, I64), REASON(), GPC_BIND_LAST
+	FIELD(at_ms, I53), REASON(), GPC_BIND_LAST
 };
 static const struct gpc_bind lost_fields[] = {
 	FIELD(attempt, INT, NEED), FIELD(rank, INT), REASON(NEED),
-	FIELD(code, INT), FIELD(signal, INT), FIELD(at_ms, I64),
-	FIELD(ran_ms, I64), GPC_BIND_LAST
+	FIELD(code, INT), FIELD(signal, INT), FIELD(at_ms, I53),
+	FIELD(ran_ms, I53), GPC_BIND_LAST
 };
 static const struct gpc_bind released_fields[] = {
 	FIELD(attempt, INT, NEED), FIELD(rank, INT, NEED), FIELD(id, STR, NEED),
-	FIELD(at_ms, I64), GPC_BIND_LAST
+	FIELD(at_ms, I53), GPC_BIND_LAST
 };
 static const struct gpc_bind supervisor_fields[] = {
 	FIELD(supervisor, STR, NEED), GPC_BIND_LAST
@@ -80,7 +80,7 @@ static const struct gpc_bind resume_fields[] = {
 	FIELD(checkpoint, STR), GPC_BIND_LAST
 };
 static const struct gpc_bind update_fields[] = {
-	FIELD(cost, MONEY), FIELD(time_ms, I64), GPC_BIND_LAST
+	FIELD(cost, MONEY), FIELD(time_ms, I53), GPC_BIND_LAST
 };
 static const struct gpc_bind prune_fields[] = {
 	FIELD(keep, INT), GPC_BIND_LAST
@@ -90,7 +90,7 @@ static const struct gpc_bind pruning_fields[] = {
 };
 static const struct gpc_bind ended_fields[] = {
 	REASON(NEED), FIELD(code, INT), FIELD(signal, INT), FIELD(rank, INT),
-	FIELD(detail, STR), FIELD(at_ms, I64), FIELD(ran_ms, I64),
+	FIELD(detail, STR), FIELD(at_ms, I53), FIELD(ran_ms, I53),
 	GPC_BIND_LAST
 };
 

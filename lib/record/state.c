@@ -15,7 +15,8 @@
 #include "record/payload.h"
 
 #define STATE_VERSION 1
-#define MAX_NODES 100000
+#define MAX_NODES GPC_JOB_MAX_NODES
+#define SUM_MAX ((int64_t)1 << 53)
 
 /* --- the table --------------------------------------------------------- */
 
@@ -74,6 +75,12 @@ struct step {
 static int64_t since(int64_t from, int64_t to)
 {
 	return to > from ? to - from : 0;
+}
+
+/* A sum never passes what a record can hold. */
+static void add_ms(int64_t *sum, int64_t ms)
+{
+	*sum = ms < SUM_MAX - *sum ? *sum + ms : SUM_MAX;
 }
 
 static int check_attempt(const struct step *s, struct gpc_error *err)
@@ -155,8 +162,8 @@ static void close_try(const struct step *s)
 	t->signal = s->p->signal;
 	t->rank = s->p->rank;
 	if (t->running_ms_at) /* the node's own measure, if it lived to tell */
-		st->ran_ms += s->p->ran_ms > 0 ? s->p->ran_ms :
-			since(t->running_ms_at, s->at_ms);
+		add_ms(&st->ran_ms, s->p->ran_ms > 0 ? s->p->ran_ms :
+			since(t->running_ms_at, s->at_ms));
 }
 
 static void set_reason(const struct step *s)
@@ -191,6 +198,8 @@ static int on_attempt(struct step *s, struct gpc_error *err)
 			"%d", st->attempt + 1, s->p->attempt);
 	if (st->cancel)
 		return gpc_fail(err, GPC_EPROTO, "it was cancelled");
+	if (st->attempt == GPC_JOB_MAX_ATTEMPTS)
+		return gpc_fail(err, GPC_EPROTO, "too many attempts");
 	if (last && st->status == GPC_JOB_RECOVERING && !s->p->uncounted &&
 		gpc_reason_retry(last->reason) == GPC_RETRY_IF_ASKED)
 		st->restarts++;
@@ -398,7 +407,7 @@ static int on_released(struct step *s, struct gpc_error *err)
 		if (r < 0)
 			return r;
 	}
-	st->node_ms += since(n->created_ms, s->at_ms);
+	add_ms(&st->node_ms, since(n->created_ms, s->at_ms));
 	n->status = GPC_NODE_RELEASED;
 	n->released_ms = s->at_ms;
 	drop_old_nodes(st);
