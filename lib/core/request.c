@@ -209,6 +209,16 @@ static int check_resumable(struct gpc_session *s, struct gpc_journal *j,
 	return r;
 }
 
+/* Had we been stopped for long before the event, a supervisor would have
+ * closed the job once more. */
+static int put_again(struct gpc_session *s, const struct gpc_job *job,
+	const struct gpc_pairs *secrets, struct gpc_error *err)
+{
+	int r = put_secrets_again(s, job, secrets, err);
+
+	return r < 0 ? r : gpc_index_put_live(s->store, job, err);
+}
+
 int gpc_request_resume(struct gpc_session *s, const char *id,
 	const char *checkpoint, const struct gpc_pairs *secrets,
 	struct gpc_error *err)
@@ -235,6 +245,8 @@ int gpc_request_resume(struct gpc_session *s, const char *id,
 		if (checkpoint)
 			gpc_json_set_str(data, "checkpoint", checkpoint);
 		r = gpc_journal_append(&j, GPC_EVENT_RESUME, data, err);
+		if (r == 0)
+			return put_again(s, &job, secrets, err);
 		if (r != -GPC_ECONFLICT)
 			return r;
 		/* such as a node's release, which comes after the end */

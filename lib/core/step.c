@@ -12,11 +12,13 @@
 #include "core/supervision.h"
 #include "record/index.h"
 #include "record/keys.h"
+#include "record/update.h"
 
 #define MAX_ACTIONS 4200
 #define MAX_ROUNDS 64
 #define JOB_MAX ((size_t)8 << 20)
 #define CHECK_MS 15000
+#define REOPENED_MS 10000
 
 /* --- life ------------------------------------------------------------------ */
 static int load(struct gpc_supervision *sv, const char *job,
@@ -209,14 +211,37 @@ static bool all_released(const struct gpc_job_state *st)
 	return true;
 }
 
-/* Ended and nothing held: secrets and our record go, the index entry moves. */
-static int close_job(struct gpc_supervision *sv, struct gpc_error *err)
+/* A job that was closed before and is listed again is about to be resumed: its
+ * new secrets and its entry are left alone, for a while. */
+static int is_reopened(struct gpc_supervision *sv, bool *ret_reopened,
+	struct gpc_error *err)
 {
-	gpc_key key;
-	int r = 0;
+	int64_t now = gpc_boot_ms();
+	int r = gpc_index_has_done(sv->session->store, &sv->job,
+		&sv->journal.state, ret_reopened, err);
 
+	if (r < 0 || !*ret_reopened)
+		return r;
+	if (!sv->reopened_ms)
+		sv->reopened_ms = now;
+	*ret_reopened = now - sv->reopened_ms < REOPENED_MS;
+	return 0;
+}
+
+/* Ended and nothing held: secrets and our record go, the index entry moves. */
+static int close_job(struct gpc_supervision *sv, bool *ret_done,
+	struct gpc_error *err)
+{
+	bool reopened = false;
+	gpc_key key;
+	int r;
+
+	*ret_done = sv->closed;
 	if (sv->closed)
 		return 0;
+	r = is_reopened(sv, &reopened, err);
+	if (r < 0 || reopened)
+		return r;
 	if (sv->job.secrets.n > 0)
 		r = gpc_store_del(sv->session->store,
 			gpc_key_secrets(key, sv->job.id), err);
@@ -228,7 +253,7 @@ static int close_job(struct gpc_supervision *sv, struct gpc_error *err)
 		r = gpc_index_put_done(sv->session->store, &sv->job,
 			&sv->journal.state, err);
 	GPC_CRASH("close.index_done");
-	sv->closed = r == 0;
+	*ret_done = sv->closed = r == 0;
 	return r;
 }
 
@@ -263,7 +288,6 @@ static int check_job(struct gpc_supervision *sv, struct gpc_error *err)
 	return gpc_wrap(err, r, "job %s", sv->job.id);
 }
 
-static int64_t wake_ms(const struct gpc_job_state *st)
 /* The agent sees to it as well; this is for a job that has no node. */
 static int check_tether(struct gpc_supervision *sv, bool *progressed,
 	struct gpc_error *err)
@@ -281,6 +305,7 @@ static int check_tether(struct gpc_supervision *sv, bool *progressed,
 		progressed, err);
 }
 
+static int64_t wake_ms(const struct gpc_job_state *st)
 {
 	return st->status == GPC_JOB_RUNNING ? 250 : 50;
 }
@@ -296,10 +321,10 @@ int gpc_supervision_step(struct gpc_supervision *sv, bool *ret_done,
 	*ret_wake_ms = 1000;
 	if (r == 0)
 		r = refresh(sv, err);
-	if (r == 0 && all_released(st)) {
-		*ret_done = true;
-		return close_job(sv, err);
-	}
+	if (r == 0)
+		gpc_update_spec(&sv->spec, st);
+	if (r == 0 && all_released(st))
+		return close_job(sv, ret_done, err);
 	if (r == 0)
 		r = gpc_supervision_hold(sv, gpc_boot_ms(), &holding, err);
 	if (r < 0 || !holding)
@@ -313,9 +338,7 @@ int gpc_supervision_step(struct gpc_supervision *sv, bool *ret_done,
 			return r;       /* somebody took over meanwhile */
 	}
 	*ret_wake_ms = progressed ? 0 : wake_ms(st);
-	if (r == 0 && all_released(st)) {
-		*ret_done = true;
-		r = close_job(sv, err);
-	}
+	if (r == 0 && all_released(st))
+		r = close_job(sv, ret_done, err);
 	return r;
 }

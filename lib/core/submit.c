@@ -20,6 +20,7 @@
 #include "record/secrets.h"
 
 #define PUT_TRIES 6
+#define SAVE_TRIES 3
 #define CLAIM_MAX ((size_t)256)
 #define JOB_MAX ((size_t)8 << 20)
 
@@ -80,7 +81,12 @@ static int pack_tree(struct gpc_session *s, const struct gpc_tree *tree,
 	/* Without its cache packing is slower, not wrong. */
 	cache = gpc_path_join(s->place.cache_dir, "files");
 	save.cache_path = r == 0 ? cache : NULL;
-	r = gpc_snapshot_save(s->store, tree, &save, true, &saved, err);
+	/* A conflict: a sweep took an old blob just when it was renewed. */
+	for (int i = 0; i < SAVE_TRIES; i++) {
+		r = gpc_snapshot_save(s->store, tree, &save, true, &saved, err);
+		if (r != -GPC_ECONFLICT)
+			break;
+	}
 	GPC_CRASH("submit.blobs_put");
 	if (r < 0)
 		return gpc_wrap(err, r, "pack %s", tree->root);
@@ -182,6 +188,24 @@ static int read_claim(const char *key, struct gpc_str text, struct gpc_job *job,
 	return 0;
 }
 
+/* The job of an old claim may be on its way out: nothing is to be made of what
+ * is left of it, and a moment later its claim is gone. */
+static int check_stays(struct gpc_session *s, const char *job,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_journal) struct gpc_journal j = {0};
+	int r;
+
+	gpc_journal_init(&j, s->store, job, "");
+	r = gpc_journal_refresh(&j, NULL, NULL);
+	if (r < 0 || !j.state.removing)
+		return 0;               /* whoever needs it says what is wrong */
+	r = gpc_fail(err, GPC_ECONFLICT, "job %s of this --once key is being "
+		"removed by `gpucloud prune`", job);
+	gpc_hint(err, "the same again makes a new job when that is done");
+	return r;
+}
+
 /* Claims the key for this job; when an earlier submit has it, job becomes the
  * one that it claimed it for. */
 static int claim_once(struct gpc_session *s, const char *once_key,
@@ -199,8 +223,9 @@ static int claim_once(struct gpc_session *s, const char *once_key,
 	if (r != -GPC_ECONFLICT)
 		return r;
 	r = gpc_store_get(s->store, key, CLAIM_MAX, &b, err);
-	return r < 0 ? r : read_claim(key, (struct gpc_str){ b.data, b.len },
-		job, err);
+	if (r == 0)
+		r = read_claim(key, (struct gpc_str){ b.data, b.len }, job, err);
+	return r < 0 ? r : check_stays(s, job->id, err);
 }
 
 static void fill_job(struct gpc_session *s, const struct gpc_spec *spec,
@@ -220,6 +245,15 @@ static void fill_job(struct gpc_session *s, const struct gpc_spec *spec,
 	job->owner.host = gpc_strdup(s->place.owner.host);
 	job->spec = gpc_spec_to_json(spec);
 	job->workdir = gpc_strdup(spec->workdir);
+	if (options->git && options->git->root) {
+		const struct gpc_spec_git *git = &spec->workdir_git;
+
+		job->git.url = gpc_strdup(git->url);
+		job->git.ref = gpc_strdup(git->ref);
+		job->git.commit = gpc_strdup(options->git->commit);
+		job->workdir = gpc_git_describe(git->url, git->ref,
+			options->git->commit);
+	}
 	job->once_key = gpc_strdup(options->once_key);
 	gpc_vec_each(p, &spec->secrets)
 		gpc_strv_add(&job->secrets, p->key);
@@ -245,15 +279,6 @@ int gpc_submit_finish(struct gpc_session *s, const char *id,
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
 	gpc_auto(gpc_job) struct gpc_job job = {0};
 	gpc_auto(gpc_spec) struct gpc_spec spec = {0};
-	if (options->git && options->git->root) {
-		const struct gpc_spec_git *git = &spec->workdir_git;
-
-		job->git.url = gpc_strdup(git->url);
-		job->git.ref = gpc_strdup(git->ref);
-		job->git.commit = gpc_strdup(options->git->commit);
-		job->workdir = gpc_git_describe(git->url, git->ref,
-			options->git->commit);
-	}
 	gpc_key key;
 	int r = gpc_store_get(s->store, gpc_key_job(key, id), JOB_MAX, &b, err);
 
@@ -289,6 +314,10 @@ static int write_records(struct gpc_session *s, const struct gpc_spec *spec,
 	int r = gpc_secrets_put(s->store, job->id, &spec->secrets, err);
 
 	GPC_CRASH("submit.secrets_put");
+	/* Before the job: from its first moment on it is tethered. */
+	if (r == 0 && tether)
+		r = gpc_tether_put(tether, s->store, job->id, err);
+	GPC_CRASH("submit.tether_put");
 	if (r == 0)
 		r = gpc_index_put_live(s->store, job, err);
 	GPC_CRASH("submit.live_put");
@@ -298,10 +327,6 @@ static int write_records(struct gpc_session *s, const struct gpc_spec *spec,
 		GPC_PUT_IF_ABSENT, &repeated, err);
 	GPC_CRASH("submit.job_put");
 	*ret_existed = r == -GPC_ECONFLICT && !repeated;
-	/* Before the job: from its first moment on it is tethered. */
-	if (r == 0 && tether)
-		r = gpc_tether_put(tether, s->store, job->id, err);
-	GPC_CRASH("submit.tether_put");
 	if (r < 0 && r != -GPC_ECONFLICT)
 		return forget_secrets(s, job, r);
 	/* The commit is behind us, so this is not the submit's failure: whoever

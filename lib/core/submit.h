@@ -5,13 +5,13 @@
 #include "core/mounts.h"
 #include "core/session.h"
 #include "model/spec.h"
-#include "snapshot/snapshot.h"
 #include "record/tether.h"
+#include "snapshot/snapshot.h"
 
 struct gpc_submit_options {
 	const char *once_key;         /* NULL = every submit makes a job */
-	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	struct gpc_tether *tether;    /* NULL = the job needs no client */
+	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *progress_arg;
 	const struct gpc_git_tree *git;       /* where the tree is from; NULL =
 	                               * spec->workdir */

@@ -159,8 +159,13 @@ static void member_step(struct gang *g, struct gang_member *m)
 		wake = 2000;
 	}
 	m->due_ms = gpc_boot_ms() + wake;
-	if (done && r == 0)
-		g->listed_ms = 0;       /* its entry has moved: look again */
+	if (!done || r < 0)
+		return;
+	/* Its entry has moved: look again. Should it be resumed, nothing of
+	 * what we know of its former life counts. */
+	g->listed_ms = 0;
+	gpc_supervision_free(m->sv);
+	m->sv = NULL;
 }
 
 static int64_t gang_step(struct gang *g)

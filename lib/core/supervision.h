@@ -67,6 +67,7 @@ struct gpc_supervision {
 	struct gpc_tether_watch tether;
 	GPC_VEC(struct gpc_pulse) pulses;
 	GPC_VEC(struct gpc_leaving) leaving;
+	int64_t reopened_ms;          /* boot clock: listed although closed */
 	bool closed;                  /* index says done */
 };
 

@@ -20,6 +20,7 @@
 #define VERSION 1
 #define ENTRY_MAX 65536
 #define MS_MAX ((int64_t)1 << 53)
+#define MONTH_MS (INT64_C(31) * 24 * 3600 * 1000)  /* for clocks that are off */
 #define ID_SUFFIX 7             /* "-" and 6 characters */
 
 void gpc_index_clear(struct gpc_index *x)
@@ -269,6 +270,46 @@ int gpc_index_put_done(struct gpc_store *s, const struct gpc_job *job,
 		r = gpc_store_del(s, live, err);
 	gpc_strv_clear(&old.keys);
 	return r < 0 ? gpc_wrap(err, r, "index of job %s", job->id) : 0;
+}
+
+int gpc_index_has_done(struct gpc_store *s, const struct gpc_job *job,
+	const struct gpc_job_state *st, bool *ret_has, struct gpc_error *err)
+{
+	gpc_key done;
+	int r;
+
+	done_key(done, job, st);
+	r = gpc_store_head(s, done, NULL, err);
+	*ret_has = r == 0;
+	return r == -GPC_ENOTFOUND ? 0 : r;
+}
+
+static int note_live_of(void *arg, const struct gpc_object *o)
+{
+	struct old_keys *x = arg;
+	struct gpc_index_entry e;
+
+	if (parse_live(o->key, &e) && gpc_eq(e.job, x->job))
+		gpc_strv_add(&x->keys, o->key);
+	return 0;
+}
+
+int gpc_index_forget(struct gpc_store *s, const char *job, int64_t since_ms,
+	struct gpc_error *err)
+{
+	struct gpc_job as = { .id = (char *)(uintptr_t)job,
+		.created_ms = since_ms };
+	struct old_keys old = { .job = job, .keep = "" };
+	int r = gpc_store_list(s, LIVE, NULL, note_live_of, &old, err);
+
+	if (r == 0 && since_ms > 0)
+		r = find_old(s, &as, gpc_wall_ms() + MONTH_MS, &old, err);
+	else if (r == 0)
+		r = gpc_store_list(s, DONE, NULL, note_old, &old, err);
+	for (size_t i = 0; r == 0 && i < old.keys.n; i++)
+		r = gpc_store_del(s, old.keys.v[i], err);
+	gpc_strv_clear(&old.keys);
+	return gpc_wrap(err, r, "index of job %s", job);
 }
 
 /* --- listing ----------------------------------------------------------- */

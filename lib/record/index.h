@@ -27,6 +27,14 @@ int gpc_index_put_live(struct gpc_store *s, const struct gpc_job *job,
 /* Puts the done key, then removes the live one (and older done keys). */
 int gpc_index_put_done(struct gpc_store *s, const struct gpc_job *job,
 	const struct gpc_job_state *st, struct gpc_error *err) gpc_must_check;
+/* Whether the done key of this end is there. */
+int gpc_index_has_done(struct gpc_store *s, const struct gpc_job *job,
+	const struct gpc_job_state *st, bool *ret_has, struct gpc_error *err)
+	gpc_must_check;
+/* Removes every entry of a job that was created at since_ms (0: it is not known
+ * any more, and all of the index is looked through). */
+int gpc_index_forget(struct gpc_store *s, const char *job, int64_t since_ms,
+	struct gpc_error *err) gpc_must_check;
 /* All live jobs, and done ones whose end is at or after since_ms; live wins,
  * and of done keys of one job the highest attempt. Newest start first. */
 int gpc_index_list(struct gpc_store *s, int64_t since_ms,

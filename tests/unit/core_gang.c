@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "core/request.h"
 #include "core_lab.h"
 #include "record/index.h"
 #include "record/journal.h"
@@ -90,6 +91,54 @@ TEST(it_drives_all_and_ends_with_the_last)
 		assert_int_equal(x->status, GPC_JOB_SUCCEEDED);
 	}
 	assert_int_equal(lab_ledger(lab).made, 3);
+	lab_check(lab, a, 1);
+	gpc_session_free(s);
+	lab_free(lab);
+}
+
+static bool closed(struct lab *lab, const char *job)
+{
+	gpc_auto(gpc_index) struct gpc_index index = {0};
+	struct gpc_error err;
+
+	assert_ok(gpc_index_list(lab->s->store, 0, &index, &err));
+	gpc_vec_each(x, &index) {
+		if (gpc_eq(x->job, job))
+			return !x->live;
+	}
+	return false;
+}
+
+/* By the same supervisor that closed it before. */
+TEST(a_resumed_job_is_closed_again)
+{
+	struct lab *lab = lab_new(0);
+	struct gpc_session *s = lab_session(lab);
+	gpc_autostr *a = lab_job(lab, ""), *b = lab_job(lab, "");
+	struct gpc_error err;
+	pthread_t thread;
+	void *failed = s;
+
+	lab_real_sleep(true);
+	assert_int_equal(pthread_create(&thread, NULL, supervise, s), 0);
+	for (int i = 0; i < 1000 && !closed(lab, a); i++) {
+		play(lab, a);
+		gpc_sleep_ms(10);
+	}
+	assert_true(closed(lab, a));
+	assert_ok(gpc_request_resume(lab->s, a, NULL, NULL, &err));
+	assert_false(closed(lab, a));
+	for (int i = 0; i < 1000 && !(ended(lab, a) && closed(lab, a)); i++) {
+		play(lab, a);
+		gpc_sleep_ms(10);
+	}
+	assert_true(closed(lab, a));
+	for (int i = 0; i < 1000 && !ended(lab, b); i++) {
+		play(lab, b);
+		gpc_sleep_ms(10);
+	}
+	pthread_join(thread, &failed);
+	assert_null(failed);
 	lab_check(lab, a, 1);
 	gpc_session_free(s);
 	lab_free(lab);
@@ -264,6 +313,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_drives_all_and_ends_with_the_last),
+		cmocka_unit_test(a_resumed_job_is_closed_again),
 		cmocka_unit_test(nothing_to_do_ends_at_once),
 		cmocka_unit_test(an_entry_without_a_job_does_not_hold_it),
 		cmocka_unit_test(a_deleted_job_does_not_hold_it),
