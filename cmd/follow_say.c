@@ -47,6 +47,23 @@ static char *lost_text(const struct gpc_event *e)
 		reason ? why : word ? word : "lost");
 }
 
+static char *update_text(const struct gpc_event *e)
+{
+	const struct gpc_job_state *st = &e->state;
+	gpc_auto(gpc_strv) struct gpc_strv words = {0};
+	gpc_autostr *cost = gpc_phrase_money(st->cost_limit);
+	gpc_autostr *time = gpc_phrase_duration(st->time_limit_ms);
+	gpc_autostr *list = NULL;
+
+	if (st->cost_limit_n == e->n)
+		gpc_strv_addf(&words, "cost %s", cost);
+	if (st->time_limit_n == e->n)
+		gpc_strv_addf(&words, "time %s", time);
+	list = gpc_strv_join(&words, ", ");
+	return gpc_format("%s set its limits: %s", e->by ? e->by : "somebody",
+		list);
+}
+
 static char *detail(const struct gpc_event *e, bool verbose)
 {
 	const char *text;
@@ -59,6 +76,8 @@ static char *detail(const struct gpc_event *e, bool verbose)
 	case GPC_EVENT_CANCEL:
 		return gpc_format("cancel was asked for by %s",
 			e->by ? e->by : "somebody");
+	case GPC_EVENT_UPDATE:
+		return update_text(e);
 	case GPC_EVENT_RESUME:
 		return gpc_strdup("resumed");
 	case GPC_EVENT_CHECKPOINT:

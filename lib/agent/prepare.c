@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "record/keys.h"
 #include "record/secrets.h"
+#include "record/update.h"
 
 enum { RESERVE = 256 * 1024 };
 #define RESERVE_FILE "reserve"
@@ -91,6 +92,7 @@ static int read_spec(struct gpc_agent *a, struct gpc_error *err)
 		a->spec.num_nodes = a->state.num_nodes;  /* others wait for us */
 	if (a->spec.checkpoint.grace_ms <= 0)
 		a->spec.checkpoint.grace_ms = GPC_SPEC_GRACE_DEFAULT_MS;
+	gpc_update_spec(&a->spec, &a->state);
 	return gpc_wrap(err, r, "job.json");
 }
 

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "record/journal.h"
+#include "record/update.h"
 
 enum {
 	NOW_GRACE_MS = 2000,        /* cancel --now: no time to save */
@@ -98,6 +99,7 @@ static int on_event(void *arg, const struct gpc_event *e)
 	a->seen_n = e->n;
 	gpc_job_state_clear(&a->state);
 	gpc_job_state_copy(&a->state, &e->state);
+	gpc_update_spec(&a->spec, &a->state);
 	switch (e->type) {
 	case GPC_EVENT_CANCEL:
 		on_cancel(a, e);

@@ -24,9 +24,12 @@ void gpc_recover_name_end(const struct gpc_job_state *st, struct gpc_exit *x)
 
 		if (n->attempt != st->attempt || n->rank != x->rank)
 			continue;
-		if (gpc_eq(word, gpc_reason_to_str(GPC_REASON_COST_LIMIT)))
+		/* A limit that was changed since then is not what ended it. */
+		if (gpc_eq(word, gpc_reason_to_str(GPC_REASON_COST_LIMIT)) &&
+			st->cost_limit_n < n->intent)
 			x->reason = GPC_REASON_COST_LIMIT;
-		if (gpc_eq(word, gpc_reason_to_str(GPC_REASON_TIME_LIMIT)))
+		if (gpc_eq(word, gpc_reason_to_str(GPC_REASON_TIME_LIMIT)) &&
+			st->time_limit_n < n->intent)
 			x->reason = GPC_REASON_TIME_LIMIT;
 	}
 }

@@ -37,6 +37,41 @@ static void sync_later(struct gpc_sender *s, const char *hex)
 	pthread_mutex_unlock(&s->lock);
 }
 
+static void note_old(struct gpc_sender *s, const char *hex)
+{
+	pthread_mutex_lock(&s->lock);
+	gpc_map_set(&s->old, hex, s);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void note_renewed(struct gpc_sender *s, const char *hex)
+{
+	pthread_mutex_lock(&s->lock);
+	if (gpc_map_has(&s->old, hex))
+		gpc_strv_add(&s->renewed, hex);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static int check_renewed(struct gpc_sender *s, struct gpc_error *err)
+{
+	for (size_t i = 0; i < s->renewed.n; i++) {
+		struct gpc_error why = {0};
+		char key[520];
+		int r;
+
+		gpc_blob_key(s->prefix, s->renewed.v[i], key);
+		r = gpc_store_head(s->store, key, NULL, &why);
+		if (r == -GPC_ENOTFOUND)
+			return gpc_fail(err, GPC_ECONFLICT, "blob %s was swept "
+				"at the moment in which it was put again", key);
+		if (r < 0 && err)
+			*err = why;
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 static int mark_base(void *arg, const char *hex, uint64_t size,
 	struct gpc_error *err)
 {
@@ -86,6 +121,8 @@ void gpc_sender_close(struct gpc_sender *s)
 {
 	gpc_map_clear(&s->have);
 	gpc_strv_clear(&s->unsynced);
+	gpc_map_clear(&s->old);
+	gpc_strv_clear(&s->renewed);
 	pthread_mutex_destroy(&s->lock);
 }
 
@@ -116,6 +153,8 @@ int gpc_sender_has(struct gpc_sender *s, const uint8_t sum[GPC_SHA256_SIZE],
 		&& o.now_ms - o.modified_ms < GPC_BLOB_FRESH_MS;
 	if (*ret_has)
 		mark(s, hex);
+	else
+		note_old(s, hex);
 	/* Whoever put it just now may not have come to its sync. */
 	if (*ret_has && o.now_ms - o.modified_ms < YOUNG_MS)
 		sync_later(s, hex);
@@ -138,6 +177,7 @@ int gpc_sender_put(struct gpc_sender *s, const uint8_t sum[GPC_SHA256_SIZE],
 	if (r < 0)
 		return gpc_wrap(err, r, "save blob %s", key);
 	mark(s, hex);
+	note_renewed(s, hex);
 	sync_later(s, hex);
 	atomic_fetch_add(&s->sent_blobs, 1);
 	atomic_fetch_add(&s->sent_bytes, body->size);
@@ -146,7 +186,7 @@ int gpc_sender_put(struct gpc_sender *s, const uint8_t sum[GPC_SHA256_SIZE],
 
 int gpc_sender_sync(struct gpc_sender *s, struct gpc_error *err)
 {
-	int r = 0;
+	int r = check_renewed(s, err);
 
 	for (size_t i = 0; r == 0 && i < s->unsynced.n; i++) {
 		char key[520];

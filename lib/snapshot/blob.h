@@ -15,6 +15,8 @@
  * this by the store's own clocks; an older one is put again, which renews it,
  * so that no sweep takes it from under a new snapshot. */
 #define GPC_BLOB_FRESH_MS ((int64_t)7 * 24 * 3600 * 1000)
+/* A sweep takes only older ones: a save of up to a week in between is safe. */
+#define GPC_BLOB_OLD_MS ((int64_t)14 * 24 * 3600 * 1000)
 #define GPC_BLOBS_COMMON "blobs/"
 
 struct gpc_sender {
@@ -23,6 +25,8 @@ struct gpc_sender {
 	bool ask;               /* the common prefix: presence is asked for */
 	struct gpc_map have;    /* hex names: of the base, and of this save */
 	struct gpc_strv unsynced; /* hex names that may not be durable yet */
+	struct gpc_map old;     /* hex names that were there, but not fresh */
+	struct gpc_strv renewed; /* those of them that were put again */
 	pthread_mutex_t lock;
 	_Atomic uint64_t sent_blobs, sent_bytes;
 };
@@ -38,7 +42,9 @@ int gpc_sender_has(struct gpc_sender *s, const uint8_t sum[GPC_SHA256_SIZE],
 /* Puts what the spool holds, unless it is there. */
 int gpc_sender_put(struct gpc_sender *s, const uint8_t sum[GPC_SHA256_SIZE],
 	const struct gpc_body *body, struct gpc_error *err) gpc_must_check;
-/* Makes all that was put durable: to be called before anything names it. */
+/* Makes all that was put durable: to be called before anything names it. A
+ * sweep that looked at an old blob just before it was renewed may have deleted
+ * it: GPC_ECONFLICT then, and the same save again puts it once more. */
 int gpc_sender_sync(struct gpc_sender *s, struct gpc_error *err)
 	gpc_must_check;
 

@@ -1,0 +1,247 @@
+/* See update.h. Everything is decided from the newest state, and again when
+ * somebody else wrote first. */
+#include "core/update.h"
+
+#include "base/crash.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "core/cost.h"
+#include "core/submit.h"
+#include "record/journal.h"
+#include "record/keys.h"
+#include "record/update.h"
+
+#define TRIES 100
+#define JOB_MAX ((size_t)8 << 20)
+#define DRAIN_SPARE_MS 60000
+
+struct updating {
+	const struct gpc_update *u;
+	struct gpc_journal j;
+	struct gpc_spec spec;         /* of job.json */
+	struct gpc_update_result *x;
+};
+
+void gpc_update_result_clear(struct gpc_update_result *x)
+{
+	free(x->would_end);
+	free(x->note);
+	*x = (struct gpc_update_result){0};
+}
+
+static int open_job(struct gpc_session *s, const char *id, struct updating *p,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = { .max = JOB_MAX };
+	gpc_auto(gpc_job) struct gpc_job job = {0};
+	gpc_autostr *by = gpc_session_by(s, "client");
+	gpc_key key;
+	int r = gpc_store_get(s->store, gpc_key_job(key, id), JOB_MAX, &b, err);
+
+	if (r == 0)
+		r = gpc_job_parse(gpc_buf_str(&b), b.len, &job, err);
+	if (r == 0)
+		r = gpc_spec_from_json(job.spec, key, &p->spec, NULL, err);
+	if (r < 0)
+		return gpc_wrap(err, r, "job %s", id);
+	gpc_journal_init(&p->j, s->store, id, by);
+	r = gpc_journal_refresh(&p->j, NULL, err);
+	if (r != -GPC_ENOTFOUND)
+		return r;
+	r = gpc_submit_finish(s, id, err);
+	return r < 0 ? r : gpc_journal_refresh(&p->j, NULL, err);
+}
+
+/* --- what stands in the way -------------------------------------------------- */
+
+static int64_t ran_ms(struct gpc_job_state *st)
+{
+	const struct gpc_try *t = gpc_job_state_try(st, st->attempt);
+	int64_t now = gpc_wall_ms();
+
+	if (!t || !t->running_ms_at || t->ended_ms)
+		return st->ran_ms;
+	return st->ran_ms + (now > t->running_ms_at ? now - t->running_ms_at : 0);
+}
+
+/* The end of the node of this attempt that ends first; 0 = none does. */
+static int64_t first_end_ms(const struct gpc_job_state *st,
+	int64_t *ret_created_ms)
+{
+	int64_t end = 0;
+
+	gpc_vec_each(n, &st->nodes) {
+		if (n->attempt != st->attempt || !n->expires_ms ||
+			n->status == GPC_NODE_RELEASED)
+			continue;
+		if (!end || n->expires_ms < end) {
+			end = n->expires_ms;
+			*ret_created_ms = n->created_ms;
+		}
+	}
+	return end;
+}
+
+/* As the agent does: it begins to leave this long before the end. */
+static int64_t drain_ms(const struct gpc_spec *spec, int64_t life_ms)
+{
+	int64_t grace = spec->checkpoint.grace_ms;
+	int64_t drain = (grace > 0 ? grace : GPC_SPEC_GRACE_DEFAULT_MS) +
+		DRAIN_SPARE_MS;
+
+	return drain > life_ms / 4 ? life_ms / 4 : drain;
+}
+
+static char *phrase(int64_t ms)
+{
+	char text[32];
+
+	/* Whole minutes are enough, and always on the safe side. */
+	if (ms > 10 * 60000)
+		ms -= ms % 60000;
+	else if (ms > 1000)
+		ms -= ms % 1000;
+	return gpc_strdup(gpc_format_duration(ms, text, sizeof(text)));
+}
+
+static int check_time(struct updating *p, struct gpc_error *err)
+{
+	struct gpc_job_state *st = &p->j.state;
+	int64_t ran = ran_ms(st), made = 0, end = first_end_ms(st, &made);
+	int64_t most = ran + end - gpc_wall_ms() - drain_ms(&p->spec, end - made);
+	gpc_autostr *ran_text = phrase(ran), *most_text = NULL;
+	char asked[32], at[GPC_RFC3339_SIZE];
+	int r;
+
+	gpc_format_duration(p->u->time_ms, asked, sizeof(asked));
+	if (p->u->time_ms <= ran && !p->x->would_end)
+		p->x->would_end = gpc_format("it has run for %s already, so "
+			"--time %s ends it now", ran_text, asked);
+	if (!end || p->u->time_ms <= most)
+		return 0;
+	most_text = phrase(most > 0 ? most : 0);
+	r = gpc_fail(err, GPC_ECONFLICT, "--time %s: the lifetime of its node "
+		"was fixed when it was made and ends at %s, so it can run for "
+		"%s in all at most", asked, gpc_format_rfc3339(end, at),
+		most_text);
+	gpc_hint(err, "a longer run needs another node: submit the job again "
+		"with limits.time: %s", asked);
+	return r;
+}
+
+static int check_cost(struct updating *p, struct gpc_error *err)
+{
+	const struct gpc_job_state *st = &p->j.state;
+	struct gpc_money spent = gpc_cost_spent(st, gpc_wall_ms());
+	struct gpc_money rate = gpc_cost_rate(st), cap = p->u->cost;
+	const char *paid = spent.currency[0] ? spent.currency : rate.currency;
+	char a[GPC_MONEY_SIZE], b[GPC_MONEY_SIZE], at[GPC_RFC3339_SIZE];
+	int64_t made = 0, end = first_end_ms(st, &made);
+
+	if (paid[0] && !gpc_eq(paid, cap.currency))
+		return gpc_fail(err, GPC_EUSAGE, "--max-cost %s: the job is paid "
+			"in %s, and a limit must be in the same currency",
+			gpc_money_format(cap, a), paid);
+	if (spent.micros >= cap.micros && !p->x->would_end)
+		p->x->would_end = gpc_format("it has cost %s already, so "
+			"--max-cost %s ends it now", gpc_money_format(spent, a),
+			gpc_money_format(cap, b));
+	if (end && rate.micros > 0 && cap.micros > p->x->old_cost.micros &&
+		p->x->old_cost.currency[0])
+		p->x->note = gpc_format("its node still ends at %s, which was "
+			"fixed when it was made%s", gpc_format_rfc3339(end, at),
+			p->spec.checkpoint.path ?
+			"; then the next attempt goes on" : "");
+	return 0;
+}
+
+/* --- doing it ---------------------------------------------------------------- */
+
+static bool same_money(struct gpc_money a, struct gpc_money b)
+{
+	return a.micros == b.micros && gpc_eq(a.currency, b.currency);
+}
+
+static void compare(struct updating *p)
+{
+	struct gpc_spec_limits l = gpc_update_limits(&p->spec, &p->j.state);
+
+	gpc_update_result_clear(p->x);
+	p->x->old_cost = p->x->new_cost = l.cost;
+	p->x->old_time_ms = p->x->new_time_ms = l.time_ms;
+	if (p->u->cost.currency[0])
+		p->x->new_cost = p->u->cost;
+	if (p->u->time_ms > 0)
+		p->x->new_time_ms = p->u->time_ms;
+}
+
+static struct gpc_json *payload(const struct gpc_update *u)
+{
+	struct gpc_json *data = gpc_json_object(), *cost;
+	char text[GPC_MONEY_SIZE];
+
+	if (u->time_ms > 0)
+		gpc_json_set_int(data, "time_ms", u->time_ms);
+	if (!u->cost.currency[0])
+		return data;
+	cost = gpc_json_object();
+	gpc_json_set_str(cost, "amount", gpc_money_decimal(u->cost, text));
+	gpc_json_set_str(cost, "currency", u->cost.currency);
+	gpc_json_set(data, "cost", cost);
+	return data;
+}
+
+/* *ret_again: somebody else was first. */
+static int decide(struct updating *p, bool *ret_again, struct gpc_error *err)
+{
+	const struct gpc_job_state *st = &p->j.state;
+	int r = 0;
+
+	*ret_again = false;
+	if (gpc_job_status_is_end(st->status)) {
+		r = gpc_fail(err, GPC_ECONFLICT, "job %s has ended (%s): there "
+			"is nothing to update", p->j.job,
+			gpc_reason_to_str(st->reason));
+		gpc_hint(err, "submit it again with other limits");
+		return r;
+	}
+	compare(p);
+	if (same_money(p->x->old_cost, p->x->new_cost) &&
+		p->x->old_time_ms == p->x->new_time_ms)
+		return 0;
+	if (p->u->time_ms > 0 && p->x->new_time_ms != p->x->old_time_ms)
+		r = check_time(p, err);
+	if (r == 0 && p->u->cost.currency[0])
+		r = check_cost(p, err);
+	if (r < 0 || (p->x->would_end && !p->u->may_end))
+		return r;
+	r = gpc_journal_append(&p->j, GPC_EVENT_UPDATE, payload(p->u), err);
+	GPC_CRASH("update.recorded");
+	*ret_again = r == -GPC_ECONFLICT;
+	p->x->changed = r == 0;
+	return *ret_again ? 0 : r;
+}
+
+int gpc_update_job(struct gpc_session *s, const char *job,
+	const struct gpc_update *u, struct gpc_update_result *ret_x,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_update_result) struct gpc_update_result x = {0};
+	struct updating p = { .u = u, .x = &x };
+	bool again = true;
+	int r = open_job(s, job, &p, err);
+
+	for (int i = 0; r == 0 && again && i < TRIES; i++)
+		r = decide(&p, &again, err);
+	if (r == 0 && again)
+		r = gpc_fail(err, GPC_ECONFLICT, "job %s: its journal is too "
+			"busy", job);
+	gpc_journal_clear(&p.j);
+	gpc_spec_clear(&p.spec);
+	if (r < 0)
+		return r;
+	*ret_x = x;
+	x = (struct gpc_update_result){0};
+	return 0;
+}
