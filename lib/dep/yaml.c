@@ -18,6 +18,7 @@
 #define MAX_KEYS 10000
 #define MAX_TEXT ((size_t)16 << 20)
 #define MAX_SCALAR ((size_t)1 << 20)
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
 #define TAG_PREFIX "tag:yaml.org,2002:"
 
 struct reader {
@@ -169,6 +170,8 @@ static int compose_scalar(struct reader *r, const yaml_event_t *event,
 	if (e)
 		return e;
 	t->node.text = gpc_strndup(text, n);
+	t->node.end_line = (int)event->end_mark.line + 1;
+	t->node.end_column = (int)event->end_mark.column + 1;
 	t->bytes = n;
 	t->node.quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
 	if (tag)
@@ -553,6 +556,11 @@ int gpc_yaml_parse(const char *text, size_t n, const char *name,
 
 	if (e)
 		return e;
+	if (n >= 3 && !memcmp(text, BYTE_ORDER_MARK, 3)) {
+		/* libyaml would count it as a column, and so as indentation */
+		text += 3;
+		n -= 3;
+	}
 	if (read_json(text, n, name, ret_docs))
 		return 0;
 	if (!yaml_parser_initialize(&r.parser))

@@ -19,7 +19,8 @@ enum gpc_yaml_type {           /* what PyYAML would make of a scalar */
 };
 struct gpc_yaml_node {
 	enum gpc_yaml_kind kind;
-	int line, column;              /* from 1 */
+	int line, column;              /* from 1; columns count characters */
+	int end_line, end_column;      /* scalars: just behind the last one */
 	enum gpc_yaml_type type;       /* scalars */
 	bool quoted;                   /* scalars: written in quotes or as a block */
 	bool set;                      /* maps: tagged !!set or written {a, b} */
