@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds gpucloud and measures it against named peers; prints one line a result.
-# Runs for some minutes and needs 4 GiB of disk (with --long: 45 GiB).
+# Runs for some minutes and needs 14 GiB of disk (with --long: 45 GiB).
 #   sh tests/bench/run.sh [--long]
 set -eu
 cd "$(dirname "$0")/../.."
@@ -13,7 +13,7 @@ PACK_DRIVER=$build/tests/bench/pack-driver
 export GPUCLOUD_BIN PACK_DRIVER
 printf '%s, %s cores, %s\n' "$("$GPUCLOUD_BIN" --version | head -n 1)" \
 	"$(nproc)" "$(uname -sr)"
-for bench in pack logs; do
+for bench in startup submit pack trees logs flood; do
 	printf '\n%s\n' "$bench"
 	sh "tests/bench/$bench.sh" "$@"
 done
