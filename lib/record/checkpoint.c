@@ -163,6 +163,8 @@ int gpc_checkpoint_get(struct gpc_store *s, const char *job, const char *id,
 			"gpucloud knows %d", c.v, VERSION);
 	if (r == 0)
 		r = check(&c, err);
+	if (r == 0 && !gpc_eq(c.id, id))
+		r = gpc_fail(err, GPC_EPROTO, "it is the record of %s", c.id);
 	if (r < 0)
 		return gpc_wrap(err, r, "%s/%s", s->url, key);
 	*ret_c = c;
