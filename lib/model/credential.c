@@ -336,7 +336,7 @@ static bool has_text(const struct gpc_credential_rule *rule, const char *data,
 		const char *at = find(data, n, rule->has[i]), *end = data + n;
 
 		for (at = at ? at + strlen(rule->has[i]) : end; at < end; at++) {
-			if (*at == '\n' || *at == ',')
+			if (*at == '\n' || *at == ',' || *at == '}')
 				break;
 			if (!strchr(" \t\r:=\"'", *at))
 				return true;
