@@ -63,6 +63,7 @@ struct saving {
 	struct gpc_session *s;
 	const char *job;
 	int attempt, n;              /* the newest one before we asked */
+	int64_t event;               /* of what we asked */
 	struct gpc_progress *progress;
 	int64_t start_ms;
 };
@@ -89,8 +90,20 @@ static int look(const struct saving *x, char ret_id[64], struct gpc_error *err)
 	return r;
 }
 
+/* An agent hears what was asked since its machine was wanted, not what an
+ * earlier one did not come to. */
+static bool was_missed(const struct saving *x, const struct gpc_job_state *st)
+{
+	gpc_vec_each(n, &st->nodes)
+		if (n->attempt == st->attempt && n->rank == 0 &&
+			n->intent > x->event)
+			return true;
+	return false;
+}
+
 static int check_alive(struct saving *x, struct gpc_error *err)
 {
+	const struct checkpoint *o = x->c->ctx;
 	gpc_auto(gpc_view) struct gpc_view v = {0};
 	int r = gpc_view_load(x->s, x->job, &v, err);
 
@@ -102,7 +115,8 @@ static int check_alive(struct saving *x, struct gpc_error *err)
 			"saved (%s)", x->job, state);
 	}
 	gpc_progress_text(x->progress, gpc_job_status_to_str(v.state.status));
-	return 0;
+	return was_missed(x, &v.state) ? gpc_request_save(x->s, x->job, o->label,
+		&x->event, err) : 0;
 }
 
 static int wait_for_it(struct saving *x, char ret_id[64], struct gpc_error *err)
@@ -176,12 +190,11 @@ static int save(struct gpc_cmd *c, struct gpc_session *s, const char *job,
 		.start_ms = gpc_boot_ms()};
 	gpc_autoptr(gpc_progress) *p = gpc_progress_new(&c->talk, "saving", 0);
 	char id[64];
-	int64_t event;
 	int r = check_save(&x, err);
 
 	x.progress = p;
 	if (!r)
-		r = gpc_request_save(s, job, o->label, &event, err);
+		r = gpc_request_save(s, job, o->label, &x.event, err);
 	if (!r)
 		r = wait_for_it(&x, id, err);
 	if (r)
