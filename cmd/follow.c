@@ -41,6 +41,7 @@ struct gpc_follow {
 	struct gpc_log_reader *reader;
 	int64_t last_event;
 	enum gpc_job_status status;     /* last one that was told */
+	char *note;                     /* last one that was told */
 	int attempt, num_nodes;
 	int64_t viewed_ms, ensured_ms, stepped_ms;   /* boot clock */
 	bool saw_event, ended;
@@ -234,6 +235,18 @@ static int read_events(struct gpc_follow *f, struct gpc_error *err)
 	return x.r ? x.r : r;
 }
 
+/* What the job waits for; its end says by itself why. */
+static void say_note(struct gpc_follow *f)
+{
+	const char *note = f->view.note;
+
+	if (!note || gpc_job_status_is_end(f->view.state.status) ||
+		(f->note && gpc_eq(f->note, note)))
+		return;
+	gpc_set_str(&f->note, note);
+	say(f, note);
+}
+
 static int load_view(struct gpc_follow *f, struct gpc_error *err)
 {
 	gpc_auto(gpc_view) struct gpc_view v = {0};
@@ -248,6 +261,7 @@ static int load_view(struct gpc_follow *f, struct gpc_error *err)
 	f->saw_event = false;
 	f->attempt = f->view.state.attempt;
 	f->num_nodes = f->view.state.num_nodes;
+	say_note(f);
 	return 0;
 }
 
@@ -293,6 +307,7 @@ void gpc_follow_free(struct gpc_follow *f)
 	gpc_view_clear(&f->view);
 	gpc_vec_free(&f->carries);
 	free(f->job);
+	free(f->note);
 	free(f);
 }
 

@@ -10,8 +10,7 @@
 
 #define FILE_SCHEME "file://"
 
-/* NULL when the store is no folder. */
-static char *store_folder(const struct gpc_session *s)
+char *gpc_own_folder_of_store(const struct gpc_session *s)
 {
 	char *path = NULL;
 
@@ -25,7 +24,7 @@ static char *store_folder(const struct gpc_session *s)
 void gpc_own_folders_add(const struct gpc_session *s, struct gpc_strv *paths)
 {
 	const char *more[] = { s->place.state_dir, s->place.cache_dir };
-	char *store = store_folder(s);
+	char *store = gpc_own_folder_of_store(s);
 
 	if (store)
 		gpc_strv_take(paths, store);
@@ -40,7 +39,7 @@ void gpc_own_folders_add(const struct gpc_session *s, struct gpc_strv *paths)
 int gpc_own_folders_check(const struct gpc_session *s, const char *path,
 	struct gpc_error *err)
 {
-	gpc_autostr *store = store_folder(s);
+	gpc_autostr *store = gpc_own_folder_of_store(s);
 
 	if (!store || !gpc_path_contains(store, path))
 		return 0;

@@ -2,17 +2,20 @@
 #include "core/view.h"
 
 #include <string.h>
+#include <sys/statvfs.h>
 
 #include "base/str.h"
 #include "base/time.h"
 #include "core/cost.h"
 #include "core/facts.h"
+#include "core/own_folders.h"
 #include "core/recover.h"
 #include "core/supervise.h"
 #include "record/journal.h"
 #include "record/keys.h"
 
 #define JOB_MAX ((size_t)8 << 20)
+#define FULL_BYTES 16384        /* less takes no event */
 
 static int load_job(struct gpc_session *s, const char *id, struct gpc_job *job,
 	struct gpc_error *err)
@@ -88,6 +91,21 @@ static int derive_end(struct gpc_session *s, struct gpc_view *v,
 	return 0;
 }
 
+/* What keeps everybody from writing keeps them from saying so as well. */
+static char *store_note(struct gpc_session *s)
+{
+	gpc_autostr *path = gpc_own_folder_of_store(s);
+	struct statvfs v;
+
+	if (!path || statvfs(path, &v) < 0 || v.f_blocks == 0)
+		return NULL;
+	if (v.f_flag & ST_RDONLY)
+		return gpc_format("the store's disk is read-only: %s", path);
+	if (v.f_bavail * v.f_frsize < FULL_BYTES)
+		return gpc_format("the store's disk is full: %s", path);
+	return NULL;
+}
+
 static char *supervisor_note(struct gpc_session *s, const char *job)
 {
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
@@ -148,6 +166,8 @@ int gpc_view_load(struct gpc_session *s, const char *job, struct gpc_view *ret_v
 	if (!v.note && gpc_job_status_is_end(v.state.status))
 		v.note = gpc_strdup(v.state.detail);
 	else if (!v.note)
+		v.note = store_note(s);
+	if (!v.note && !gpc_job_status_is_end(v.state.status))
 		v.note = supervisor_note(s, job);
 	if (!v.note && in_attempt(v.state.status))
 		v.note = agent_note(s, &v);
@@ -194,6 +214,14 @@ static int ambiguous(const char *word, const struct gpc_index *matches,
 	return r;
 }
 
+static int is_there(struct gpc_session *s, const char *job,
+	struct gpc_error *err)
+{
+	gpc_key key;
+
+	return gpc_store_head(s->store, gpc_key_job(key, job), NULL, err);
+}
+
 /* An entry without job.json is a submit that is under way, or that died. */
 static int drop_no_jobs(struct gpc_session *s, struct gpc_index *matches,
 	struct gpc_error *err)
@@ -204,8 +232,7 @@ static int drop_no_jobs(struct gpc_session *s, struct gpc_index *matches,
 
 		if (!matches->v[i].live)
 			continue;
-		gpc_key_job(key, matches->v[i].job);
-		r = gpc_store_head(s->store, key, NULL, err);
+		r = is_there(s, matches->v[i].job, err);
 		if (r < 0 && r != -GPC_ENOTFOUND)
 			return r;
 		if (r < 0)
@@ -248,6 +275,15 @@ int gpc_job_find(struct gpc_session *s, const char *word, bool ending,
 		&several, err);
 	if (r == 0)
 		r = drop_no_jobs(s, &matches, err);
+	if (r < 0)
+		return r;
+	while (r == 0 && matches.n > 0 && !matches.v[0].live) {
+		r = is_there(s, matches.v[0].job, err);
+		if (r != -GPC_ENOTFOUND)
+			break;
+		gpc_vec_remove(&matches, 0);    /* deleted by hand */
+		r = 0;
+	}
 	if (r < 0)
 		return r;
 	if (matches.n == 0 && gpc_eq(word, "@"))

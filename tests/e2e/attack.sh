@@ -223,4 +223,36 @@ ok $? "its node and its supervisor end"
 [ ! -e "$STORE/jobs/$job/events" ]
 ok $? "and nobody begins a journal anew"
 
+# --- the newest job is deleted by hand ----------------------------------------------------
+before=$(gpc status @ -o json | jq -r '.. | .job? // empty' | head -n 1)
+run gpc submit -q -- true
+gone=$(gpc status @ -o json | jq -r '.. | .job? // empty' | head -n 1)
+wait_until 20 none_left
+rm -rf "${STORE:?}/jobs/$gone"
+run gpc status @
+like "$out" "Job: +$before" "@ is then the one before it" || note "$err"
+
+# --- a store that fills up while a job runs: nobody can record it, everybody says it --------
+if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
+	cat >filled.sh <<-S
+		mount -t tmpfs -o size=4m none '$T/small' && cd '$T/work' || exit 1
+		export GPUCLOUD_STORE=file://$T/small/store
+		$GPUCLOUD_BIN submit --name filled -- sleep 600 2>filled.err &
+		until grep -q RUNNING filled.err; do sleep 0.1; done
+		cat /dev/zero >'$T/small/filler' 2>/dev/null
+		$GPUCLOUD_BIN status filled
+		until grep -q full filled.err; do sleep 0.1; done
+		rm '$T/small/filler'
+		$GPUCLOUD_BIN release filled
+	S
+	mkdir -p "$T/small"
+	run unshare -m sh filled.sh
+	like "$out" "Note: +the store's disk is full" "status says that the store's disk is full" ||
+		note "$err"
+	like "$(cat filled.err)" "the store's disk is full: " "so does who is attached"
+	like "$out" "filled.* released" "with room again the job can be released"
+else
+	skip "a store that fills up" "needs root and a mount namespace"
+fi
+
 finish
