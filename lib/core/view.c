@@ -227,7 +227,6 @@ static int drop_no_jobs(struct gpc_session *s, struct gpc_index *matches,
 	struct gpc_error *err)
 {
 	for (size_t i = matches->n; i-- > 0;) {
-		gpc_key key;
 		int r;
 
 		if (!matches->v[i].live)
