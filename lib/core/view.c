@@ -397,6 +397,14 @@ struct gpc_json *gpc_view_json(struct gpc_session *s, const struct gpc_view *v)
 	set_money(j, "rate_per_hour", v->rate);
 	gpc_json_set_str(j, "checkpoint", st->checkpoint);
 	gpc_json_set_str(j, "workdir", v->job.workdir);
+	if (v->job.git.url) {
+		struct gpc_json *git = gpc_json_object();
+
+		gpc_json_set_str(git, "url", v->job.git.url);
+		gpc_json_set_str(git, "ref", v->job.git.ref);
+		gpc_json_set_str(git, "commit", v->job.git.commit);
+		gpc_json_set(j, "git", git);
+	}
 	gpc_json_set_str(j, "workspace", v->job.workspace);
 	gpc_json_set_str(j, "note", v->note);
 	if (!gpc_view_is_over(v))
@@ -406,11 +414,3 @@ struct gpc_json *gpc_view_json(struct gpc_session *s, const struct gpc_view *v)
 	gpc_json_set(j, "spec", gpc_json_copy(v->job.spec));
 	return j;
 }
-	if (v->job.git.url) {
-		struct gpc_json *git = gpc_json_object();
-
-		gpc_json_set_str(git, "url", v->job.git.url);
-		gpc_json_set_str(git, "ref", v->job.git.ref);
-		gpc_json_set_str(git, "commit", v->job.git.commit);
-		gpc_json_set(j, "git", git);
-	}
