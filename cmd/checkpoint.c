@@ -1,40 +1,44 @@
-/* `gpucloud checkpoint`: save one now, list them, fetch one. Inside a job the
- * job itself is meant, so that a program can say when it is worth saving.
+/* `gpucloud checkpoint`: save one now, list them, fetch one, and in files of
+ * their own verify and prune. Inside a job the job itself is meant, so that a
+ * program can say when it is worth saving.
  */
-#include "record/checkpoint.h"
+#include "cmd/checkpoint.h"
 
 #include <string.h>
 
 #include "base/time.h"
-#include "cmd/command.h"
 #include "cmd/phrase.h"
 #include "cmd/session_open.h"
 #include "core/fetch.h"
 #include "core/request.h"
 #include "core/view.h"
+#include "record/checkpoint.h"
 #include "record/keys.h"
 
 enum { PAUSE_MS = 100, VIEW_MS = 500, ENSURE_MS = 2000 };
 
-struct checkpoint {
-	const char *label;
-	int64_t timeout;
-	int rank;
-	bool overwrite;
+static const char *const verbs[] = {
+	"save", "list", "pull", "verify", "prune", NULL
 };
-
-static const char *const verbs[] = {"save", "list", "pull", NULL};
 
 static const struct gpc_opt options[] = {
 	GPC_OPT_STR(0, "label", struct checkpoint, label, "WORD",
 		"save: what its id ends in", .preset = "user"),
 	GPC_OPT_DURATION(0, "timeout", struct checkpoint, timeout, "TIME",
-		"save: give up waiting after this"),
+		"save, prune: give up waiting after this"),
 	GPC_OPT_INT(0, "rank", struct checkpoint, rank, "N",
 		"pull: only the part of this rank",
 		.complete = GPC_COMPLETE_RANK, .key = GPC_OPT_NO_KEY),
 	GPC_OPT_FLAG(0, "overwrite", struct checkpoint, overwrite,
 		"pull: replace files that exist", .key = GPC_OPT_NO_KEY),
+	GPC_OPT_FLAG('a', "all", struct checkpoint, all,
+		"verify: every checkpoint of the job", .key = GPC_OPT_NO_KEY),
+	GPC_OPT_FLAG(0, "workspace", struct checkpoint, workspace,
+		"verify: also what was submitted", .key = GPC_OPT_NO_KEY),
+	GPC_OPT_INT(0, "keep", struct checkpoint, keep, "N",
+		"prune: how many stay, at least 2", .key = GPC_OPT_NO_KEY),
+	GPC_OPT_FLAG('n', "dry-run", struct checkpoint, dry_run,
+		"prune: only show what would go", .key = GPC_OPT_NO_KEY),
 	GPC_OPT_END
 };
 
@@ -345,9 +349,9 @@ static int pull(struct gpc_cmd *c, struct gpc_session *s, struct gpc_error *err)
 
 static int unknown_verb(const char *word, struct gpc_error *err)
 {
-	const char *near = gpc_nearest(word, verbs, 3);
-	int r = gpc_fail(err, GPC_EUSAGE, "checkpoint %s: use save, list or "
-		"pull", word);
+	const char *near = gpc_nearest(word, verbs, 5);
+	int r = gpc_fail(err, GPC_EUSAGE, "checkpoint %s: use save, list, "
+		"pull, verify or prune", word);
 
 	if (near)
 		gpc_hint(err, "did you mean %s?", near);
@@ -360,34 +364,44 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 	char job[GPC_JOB_ID_SIZE];
 	const char *verb = c->argv[0];
 	bool is_pull = gpc_eq(verb, "pull"), is_save = gpc_eq(verb, "save");
+	bool is_verify = gpc_eq(verb, "verify"), is_prune = gpc_eq(verb, "prune");
 
-	if (!is_pull && !is_save && !gpc_eq(verb, "list"))
+	if (!is_pull && !is_save && !is_verify && !is_prune &&
+		!gpc_eq(verb, "list"))
 		return unknown_verb(verb, err);
-	if (!is_pull && c->argc > 2)
+	if ((is_pull && c->argc > 4) || (!is_pull && !is_verify && c->argc > 2))
 		return gpc_fail(err, GPC_EUSAGE, "checkpoint %s: one argument "
-			"too many: \"%s\"", verb, c->argv[2]);
-	int r = gpc_cmd_session(c, GPC_STORE_MUST_BE, &s, err);
+			"too many: \"%s\"", verb, c->argv[is_pull ? 4 : 2]);
+	int r = is_prune ? gpc_checkpoint_prune_check(c, err) : 0;
+	if (!r)
+		r = gpc_cmd_session(c, GPC_STORE_MUST_BE, &s, err);
 	if (!r && is_pull)
 		return pull(c, s, err);
+	if (!r && is_verify)
+		return gpc_checkpoint_verify(c, s, err);
 	if (!r)
 		r = find_job(s, c->argc > 1 ? c->argv[1] : NULL, job, err);
 	if (r)
 		return r;
-	return is_save ? save(c, s, job, err) : list(c, s, job, err);
+	return is_prune ? gpc_checkpoint_prune(c, s, job, err) :
+		is_save ? save(c, s, job, err) : list(c, s, job, err);
 }
 
 static enum gpc_complete next(const char *const *words, int n)
 {
 	bool is_pull = n > 0 && gpc_eq(words[0], "pull");
+	bool is_verify = n > 0 && gpc_eq(words[0], "verify");
 	char label[25];
 	int attempt, number;
 
 	if (n == 0)
 		return GPC_COMPLETE_WORDS;
 	if (n == 1)
-		return is_pull ? GPC_COMPLETE_JOB_OR_CHECKPOINT :
+		return is_pull || is_verify ? GPC_COMPLETE_JOB_OR_CHECKPOINT :
 			gpc_eq(words[0], "save") ? GPC_COMPLETE_LIVE_JOB :
 			GPC_COMPLETE_JOB;
+	if (is_verify)
+		return GPC_COMPLETE_CHECKPOINT;
 	if (n == 2 && is_pull && !gpc_checkpoint_id_parse(words[1], &attempt,
 		&number, label))
 		return GPC_COMPLETE_CHECKPOINT;
@@ -396,20 +410,24 @@ static enum gpc_complete next(const char *const *words, int n)
 
 const struct gpc_command gpc_command_checkpoint = {
 	.name = "checkpoint",
-	.summary = "save, list or fetch a job's checkpoints",
+	.summary = "save, list, fetch, verify or prune checkpoints",
 	.usage = "save [OPTION]... [JOB]\n"
 		"list [OPTION]... [JOB]\n"
-		"pull [OPTION]... [JOB] [ID] [DIR]",
+		"pull [OPTION]... [JOB] [ID] [DIR]\n"
+		"verify [OPTION]... [JOB] [ID]...\n"
+		"prune [OPTION]... [JOB]",
 	.about = "save asks JOB for a checkpoint, waits until it is complete "
 		"and prints its id. list shows them, oldest first. pull fetches "
-		"one (by default the newest) into DIR. JOB is by default the "
+		"one (by default the newest) into DIR. verify reads every byte "
+		"of the newest one, or of those that are named. prune removes "
+		"all but the newest ones. JOB is by default the "
 		"job that this runs in, else the newest one.",
 	.group = GPC_GROUP_LIFE,
 	.flags = GPC_CMD_STORE | GPC_CMD_OUTPUT,
 	.options = options,
 	.ctx_size = sizeof(struct checkpoint),
 	.min_args = 1,
-	.max_args = 4,
+	.max_args = -1,
 	.complete_next = next,
 	.words = verbs,
 	.run = run,

@@ -11,6 +11,7 @@
 #include "cmd/phrase.h"
 #include "core/supervise.h"
 #include "record/checkpoint.h"
+#include "record/update.h"
 
 struct detail {
 	struct gpc_cmd *c;
@@ -73,6 +74,33 @@ static void add_cost(struct detail *d, const struct gpc_view *v)
 		gpc_job_status_is_end(v->state.status));
 
 	row(d, "Cost:", text);
+}
+
+/* What holds now; what `update` changed is marked. */
+static void add_limits(struct detail *d, const struct gpc_view *v)
+{
+	const struct gpc_job_state *st = &v->state;
+	gpc_auto(gpc_strv) struct gpc_strv words = {0};
+	gpc_auto(gpc_spec) struct gpc_spec spec = {0};
+	struct gpc_spec_limits l;
+	gpc_autostr *text = NULL;
+
+	if (gpc_spec_from_json(v->job.spec, v->job.id, &spec, NULL, NULL))
+		return;
+	l = gpc_update_limits(&spec, st);
+	if (l.cost.currency[0]) {
+		gpc_autostr *cost = gpc_phrase_money(l.cost);
+		gpc_strv_addf(&words, "cost %s%s", cost, st->cost_limit_n ?
+			" (updated)" : "");
+	}
+	if (l.time_ms > 0) {
+		gpc_autostr *time = gpc_phrase_duration(l.time_ms);
+		gpc_strv_addf(&words, "time %s%s", time, st->time_limit_n ?
+			" (updated)" : "");
+	}
+	text = gpc_strv_join(&words, ", ");
+	if (words.n)
+		row(d, "Limits:", text);
 }
 
 /* --- where it is from ------------------------------------------------------ */
@@ -231,6 +259,7 @@ int gpc_job_detail(struct gpc_cmd *c, struct gpc_session *s,
 	add_state(&d, v);
 	add_times(&d, v);
 	add_cost(&d, v);
+	add_limits(&d, v);
 	add_origin(&d, s, v);
 	add_checkpoints(&d, s, v);
 	add_metrics(&d, s, v);

@@ -192,20 +192,27 @@ static struct gpc_json *payload(const struct gpc_update *u)
 	return data;
 }
 
+static int check_lives(const char *job, const struct gpc_job_state *st,
+	struct gpc_error *err)
+{
+	int r;
+
+	if (!gpc_job_status_is_end(st->status))
+		return 0;
+	r = gpc_fail(err, GPC_ECONFLICT, "job %s has ended (%s): there is "
+		"nothing to update", job, gpc_reason_to_str(st->reason));
+	gpc_hint(err, "submit it again with other limits");
+	return r;
+}
+
 /* *ret_again: somebody else was first. */
 static int decide(struct updating *p, bool *ret_again, struct gpc_error *err)
 {
-	const struct gpc_job_state *st = &p->j.state;
-	int r = 0;
+	int r = check_lives(p->j.job, &p->j.state, err);
 
 	*ret_again = false;
-	if (gpc_job_status_is_end(st->status)) {
-		r = gpc_fail(err, GPC_ECONFLICT, "job %s has ended (%s): there "
-			"is nothing to update", p->j.job,
-			gpc_reason_to_str(st->reason));
-		gpc_hint(err, "submit it again with other limits");
+	if (r < 0)
 		return r;
-	}
 	compare(p);
 	if (same_money(p->x->old_cost, p->x->new_cost) &&
 		p->x->old_time_ms == p->x->new_time_ms)
@@ -228,9 +235,16 @@ int gpc_update_job(struct gpc_session *s, const char *job,
 	struct gpc_error *err)
 {
 	gpc_auto(gpc_update_result) struct gpc_update_result x = {0};
+	gpc_auto(gpc_view) struct gpc_view v = {0};
 	struct updating p = { .u = u, .x = &x };
 	bool again = true;
-	int r = open_job(s, job, &p, err);
+	/* Its nodes may have told an end that nobody has recorded yet. */
+	int r = gpc_view_load(s, job, &v, err);
+
+	if (r == 0)
+		r = check_lives(job, &v.state, err);
+	if (r == 0)
+		r = open_job(s, job, &p, err);
 
 	for (int i = 0; r == 0 && again && i < TRIES; i++)
 		r = decide(&p, &again, err);

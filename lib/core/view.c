@@ -13,6 +13,7 @@
 #include "core/supervise.h"
 #include "record/journal.h"
 #include "record/keys.h"
+#include "record/update.h"
 
 #define JOB_MAX ((size_t)8 << 20)
 #define FULL_BYTES 16384        /* less takes no event */
@@ -374,6 +375,26 @@ static void set_end(struct gpc_json *j, const struct gpc_job_state *st)
 	set_time(j, "ended", st->ended_ms);
 }
 
+/* The limits that hold now; null for none. */
+static struct gpc_json *limits_json(const struct gpc_view *v)
+{
+	struct gpc_json *j = gpc_json_object();
+	gpc_auto(gpc_spec) struct gpc_spec spec = {0};
+	struct gpc_spec_limits l = {0};
+
+	if (gpc_spec_from_json(v->job.spec, v->job.id, &spec, NULL, NULL) == 0)
+		l = gpc_update_limits(&spec, &v->state);
+	if (l.cost.currency[0])
+		set_money(j, "cost", l.cost);
+	else
+		gpc_json_set(j, "cost", gpc_json_null());
+	gpc_json_set(j, "time_ms", l.time_ms > 0 ? gpc_json_int(l.time_ms) :
+		gpc_json_null());
+	gpc_json_set_bool(j, "updated", v->state.cost_limit_n > 0 ||
+		v->state.time_limit_n > 0);
+	return j;
+}
+
 struct gpc_json *gpc_view_json(struct gpc_session *s, const struct gpc_view *v)
 {
 	const struct gpc_job_state *st = &v->state;
@@ -395,6 +416,7 @@ struct gpc_json *gpc_view_json(struct gpc_session *s, const struct gpc_view *v)
 	gpc_json_set_int(j, "ran_ms", v->ran_ms);
 	set_money(j, "cost", v->spent);
 	set_money(j, "rate_per_hour", v->rate);
+	gpc_json_set(j, "limits", limits_json(v));
 	gpc_json_set_str(j, "checkpoint", st->checkpoint);
 	gpc_json_set_str(j, "workdir", v->job.workdir);
 	if (v->job.git.url) {

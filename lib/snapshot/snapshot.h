@@ -113,3 +113,30 @@ int gpc_snapshot_blobs(struct gpc_store *s, const struct gpc_json *head,
 	struct gpc_error *err) gpc_must_check;
 /* "blobs/ab/abcd..." of a blob; prefix ends in "/". */
 void gpc_blob_key(const char *prefix, const char *sha256, char ret_key[520]);
+
+/* --- verify ----------------------------------------------------------- */
+/* Something that is not as the head says, in words for people. path: the file
+ * that lost by it, NULL for a list or the whole. blob: sha256 of the one to
+ * blame, or NULL. From any thread, but never two at once. */
+typedef void gpc_damage_fn(void *arg, const char *path, const char *blob,
+	const char *what);
+/* What has been found sound, so that the next snapshot of the same blobs need
+ * not read them again. */
+struct gpc_verified;
+struct gpc_verified *gpc_verified_new(void);
+void gpc_verified_free(struct gpc_verified *v);
+GPC_CLEANUP_POINTER(gpc_verified);
+struct gpc_verify_options {
+	unsigned threads;
+	struct gpc_verified *known; /* may be NULL */
+	const struct gpc_cancel *cancel;
+	void (*progress)(void *arg, uint64_t done, uint64_t total);
+	void *progress_arg;
+};
+/* Reads every list, pack and piece: names against bytes, sizes, order, and that
+ * each file's bytes lie where its line says. Memory does not grow with the
+ * snapshot, but for a word for each blob that is known. 0: all of it was looked
+ * at, sound or not; an error: it could not be. */
+int gpc_snapshot_verify(struct gpc_store *s, const struct gpc_json *head,
+	const char *prefix, const struct gpc_verify_options *options,
+	gpc_damage_fn *fn, void *arg, struct gpc_error *err) gpc_must_check;
