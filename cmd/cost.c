@@ -41,11 +41,14 @@ static const struct gpc_col cols[] = {
 	GPC_COL("attempts", INT, struct gpc_cost, attempts, 0,
 		.title = "tries"),
 	GPC_COL("nodes", INT, struct gpc_cost, nodes, GPC_COL_F_WIDE),
-	GPC_COL("start", TIME, struct gpc_cost, start_ms, GPC_COL_F_WIDE),
-	GPC_COL("end", TIME, struct gpc_cost, end_ms, GPC_COL_F_WIDE),
+	GPC_COL("started", TIME, struct gpc_cost, start_ms, GPC_COL_F_WIDE,
+		.title = "start"),
+	GPC_COL("ended", TIME, struct gpc_cost, end_ms, GPC_COL_F_WIDE,
+		.title = "end"),
 	GPC_COL("node_time", DURATION, struct gpc_cost, node_ms, 0),
-	GPC_COL("rate", MONEY, struct gpc_cost, rate, 0, .title = "per hour"),
-	GPC_COL("spent", MONEY, struct gpc_cost, spent, 0, .title = "cost"),
+	GPC_COL("rate_per_hour", MONEY, struct gpc_cost, rate, 0,
+		.title = "per hour"),
+	GPC_COL("cost", MONEY, struct gpc_cost, spent, 0),
 	GPC_COL_LAST
 };
 

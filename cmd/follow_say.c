@@ -161,13 +161,14 @@ struct gpc_json *gpc_follow_end_json(const struct gpc_view *v)
 	gpc_json_set_str(j, "job", v->job.id);
 	gpc_json_set_str(j, "state", gpc_job_status_to_str(st->status));
 	gpc_json_set_str(j, "reason", gpc_reason_to_str(st->reason));
-	gpc_json_set_int(j, "code", st->code);
-	gpc_json_set_int(j, "signal", st->signal);
+	gpc_json_set_int(j, "exit_code", st->code);
+	gpc_json_set(j, "signal", st->signal ? gpc_json_int(st->signal) :
+		gpc_json_null());
 	gpc_json_set_int(j, "attempts", st->attempt);
 	gpc_json_set_int(j, "ran_ms", v->ran_ms);
-	gpc_json_set(j, "spent", gpc_phrase_money_json(spent));
-	gpc_json_set_int(j, "exit", gpc_reason_exit(st->reason, st->code,
-		st->signal));
+	gpc_json_set(j, "cost", gpc_phrase_money_json(spent));
+	gpc_json_set_int(j, "exit_status", gpc_reason_exit(st->reason,
+		st->code, st->signal));
 	return j;
 }
 
