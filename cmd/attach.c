@@ -92,7 +92,9 @@ static int interrupted(struct gpc_cmd *c, struct gpc_session *s,
 {
 	int signal = c->cancel->signal ? c->cancel->signal : SIGPIPE;
 
-	if (a->tether.within_ms || nothing_begun(f, a)) {
+	/* a reader who leaves has not changed his mind about the job */
+	if (a->tether.within_ms ||
+		(c->cancel->signal && nothing_begun(f, a))) {
 		gpc_signals_forget();
 		return end_job(c, s, job, f, signal, err);
 	}

@@ -67,6 +67,12 @@ export GPUCLOUD_LOCAL_PRICE_PER_HOUR=0.60
 json plan-paid submit --dry-run --json full.yaml
 json forecast-paid cost full.yaml --json
 unset GPUCLOUD_LOCAL_PRICE_PER_HOUR
+git init -q repo
+printf -- '-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaA==\n-----END OPENSSH PRIVATE KEY-----\n' >repo/id_ed25519
+git -C repo add id_ed25519
+GIT_COMMITTER_DATE='2026-01-01T00:00:00Z' git -C repo -c user.name=n -c user.email=e \
+	commit -q -m one --date '2026-01-01T00:00:00Z'
+json plan-git submit --dry-run --json --git-url ./repo -- true
 
 # --- a job, followed ---
 json submit submit -d --once one --json full.yaml
@@ -148,6 +154,8 @@ wait_until 20 in_state saves RUNNING
 json checkpoint-save checkpoint save saves --json
 gpc release --now saves >/dev/null 2>&1
 
+run gpc submit --name fromgit --git-url ./repo -- true
+json job-git status fromgit --json
 broken=$(gpc status killed -o name)
 chmod u+w "$STORE/jobs/$broken/job.json"
 echo '{' >"$STORE/jobs/$broken/job.json"

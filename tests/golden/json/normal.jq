@@ -23,7 +23,7 @@ def plain:
 	elif type == "array" then map(plain)
 	elif type == "string" then
 		gsub("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z"; "TIME") |
-		gsub("[0-9a-f]{64}"; "HASH") |
+		gsub("[0-9a-f]{64}"; "HASH") | gsub("[0-9a-f]{40}"; "COMMIT") |
 		gsub("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"; "UUID") |
 		place | id
 	else . end;
