@@ -1,13 +1,17 @@
-/* `gpucloud agent`: how a node's first process is started; nobody types it. It
- * reads neither configuration nor options beyond these two.
+/* `gpucloud agent`: how a node's first process is started; nobody types that.
+ * --bundle makes what a node without our libraries is given.
  */
 #include "agent/agent.h"
 
+#include <inttypes.h>
+
 #include "base/proc.h"
 #include "cmd/command.h"
+#include "cmd/phrase.h"
+#include "core/bundle.h"
 
 struct agent {
-	const char *dir;
+	const char *dir, *bundle;
 	int ready_fd;
 };
 
@@ -16,8 +20,25 @@ static const struct gpc_opt options[] = {
 		"take over the node of this folder"),
 	GPC_OPT_INT(0, "ready-fd", struct agent, ready_fd, "N",
 		"descriptor that is told when that is done", .max = 1000000),
+	GPC_OPT_STR(0, "bundle", struct agent, bundle, "FILE",
+		"write this program with its libraries into a .tar.gz"),
 	GPC_OPT_END
 };
+
+static int bundle(struct gpc_cmd *c, const char *self, const char *path,
+	struct gpc_error *err)
+{
+	struct gpc_bundle_facts facts;
+	int r = gpc_bundle_write(self, path, &facts, err);
+
+	if (r)
+		return r;
+	gpc_autostr *size = gpc_phrase_size(facts.packed_bytes);
+	gpc_autostr *unpacked = gpc_phrase_size(facts.size_bytes);
+	gpc_say(&c->talk, "gpucloud: %" PRIu64 " files, %s, unpacked %s",
+		facts.files, size, unpacked);
+	return gpc_out_print(&c->out, err, "%s  %s\n", facts.sha256, path);
+}
 
 static int run(struct gpc_cmd *c, struct gpc_error *err)
 {
@@ -26,19 +47,21 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 	struct gpc_agent_options launch = { .node_dir = o->dir,
 		.self_path = self, .ready_fd = o->ready_fd, .log = &c->log };
 
-	if (!o->dir)
+	if (!o->dir && !o->bundle)
 		return gpc_fail(err, GPC_EUSAGE, "agent is started by gpucloud "
 			"itself, with --launch");
 	if (!self)
 		return gpc_fail(err, GPC_EUNSUPPORTED, "this system does not say "
 			"where its running program lies");
+	if (o->bundle)
+		return bundle(c, self, o->bundle, err);
 	return gpc_agent_launch(&launch, err);
 }
 
 const struct gpc_command gpc_command_agent = {
 	.name = "agent",
 	.summary = "run a node (started by gpucloud itself)",
-	.usage = "--launch DIR [--ready-fd N]",
+	.usage = "--launch DIR [--ready-fd N]\n--bundle FILE",
 	.group = GPC_GROUP_HIDDEN,
 	.options = options,
 	.ctx_size = sizeof(struct agent),

@@ -14,7 +14,7 @@ PACKAGES="gcc libc6-dev binutils clang libclang-rt-14-dev meson ninja-build
 OPTIONAL="libclang-rt-14-dev" # absent elsewhere: fewer checks
 
 # What the end-to-end scripts show only slowly or not at all under sanitizers.
-NOT_SANITIZED="examples install quickstart"
+NOT_SANITIZED="bundle examples install quickstart"
 LONGEST="examples recovery bad_input"
 ALONE="logs" # it measures
 

@@ -44,16 +44,16 @@ int gpc_agent_path(const struct gpc_agent *a, const char *text,
 	return 0;
 }
 
-/* The binary on the job's PATH, under its name. */
+/* The program on the job's PATH, under its name. Not as a link: a bundle finds
+ * its parts beside the path that it was called by. */
 static int link_self(struct gpc_agent *a, struct gpc_error *err)
 {
-	gpc_autostr *link = gpc_path_join(a->bin_dir, "gpucloud");
+	gpc_autostr *path = gpc_path_join(a->bin_dir, "gpucloud");
+	gpc_autostr *quoted = gpc_shell_quote(a->options->self_path);
+	gpc_autostr *text = gpc_format("#!/bin/sh\nexec %s \"$@\"\n", quoted);
 	int r = gpc_mkdirs(a->bin_dir, 0700, err);
 
-	if (r == 0 && symlink(a->options->self_path, link) < 0
-		&& errno != EEXIST)
-		r = gpc_fail_sys(err, errno, "cannot make %s", link);
-	return r;
+	return r < 0 ? r : gpc_write_file(path, text, strlen(text), 0700, err);
 }
 
 int gpc_restore_places(struct gpc_agent *a, struct gpc_error *err)

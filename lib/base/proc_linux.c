@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/parse.h"
+#include "base/path.h"
 #include "base/str.h"
 
 /* The state's letter and the start; false when the process is gone. */
@@ -66,13 +67,29 @@ bool gpc_proc_alive(pid_t pid, uint64_t start)
 		state != 'X';
 }
 
+/* Started by the loader of a bundle (core/bundle.h), which is the running
+ * program then: BUNDLE/lib/ld-x. Owned; NULL when it is no bundle. */
+static char *bundle_of(const char *exe)
+{
+	gpc_autostr *lib = NULL, *dir = NULL, *script = NULL;
+
+	if (!gpc_starts_with(gpc_path_base(exe), "ld"))
+		return NULL;
+	lib = gpc_path_dir(exe);
+	dir = gpc_path_dir(lib);
+	script = gpc_path_join(dir, "gpucloud");
+	return access(script, X_OK) == 0 ? gpc_steal(&script) : NULL;
+}
+
 char *gpc_proc_self(void)
 {
+	char *script;
 	char path[4096];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 
 	if (n <= 0)
 		return NULL;
 	path[n] = '\0';
-	return gpc_strdup(path);
+	script = bundle_of(path);
+	return script ? script : gpc_strdup(path);
 }

@@ -32,6 +32,7 @@
 	X(archive_write_new) \
 	X(archive_write_free) \
 	X(archive_write_close) \
+	X(archive_write_add_filter_gzip) \
 	X(archive_write_add_filter_zstd) \
 	X(archive_write_set_format_pax_restricted) \
 	X(archive_write_set_format_raw) \
@@ -66,6 +67,7 @@ static struct gpc_dl dl = GPC_DL_INIT("libarchive", "libarchive13", symbols,
  * are part of the promise that equal content gives equal blobs. */
 #define ZSTD_OPTIONS "zstd:compression-level=3"
 #define BINARY_OPTIONS "pax:hdrcharset=BINARY," ZSTD_OPTIONS
+#define GZIP_OPTIONS "gzip:compression-level=9,gzip:!timestamp"
 
 struct gpc_archive_writer {
 	struct archive *a;
@@ -124,21 +126,22 @@ static la_ssize_t on_write(struct archive *a, void *arg, const void *data,
 	return (la_ssize_t)n;
 }
 
-static int no_zstd(struct gpc_error *err)
+static int no_filter(struct gpc_error *err)
 {
 	return gpc_fail(err, GPC_EUNSUPPORTED,
-		"this libarchive was built without zstd");
+		"this libarchive was built without zstd or gzip");
 }
 
-/* format: what libarchive names the setter of the format. */
-static int open_writer(struct gpc_archive_writer *w,
-	int (*format)(struct archive *), const char *options,
-	struct gpc_error *err)
+/* Setters of libarchive. */
+typedef int setter(struct archive *a);
+
+static int open_writer(struct gpc_archive_writer *w, setter *filter,
+	setter *format, const char *options, struct gpc_error *err)
 {
 	if (!w->a)
 		return fail_write(w, err);
-	if (lib.archive_write_add_filter_zstd(w->a) != ARCHIVE_OK)
-		return no_zstd(err);
+	if (filter(w->a) != ARCHIVE_OK)
+		return no_filter(err);
 	/* No blocks: nothing is padded at the end. */
 	if (format(w->a) != ARCHIVE_OK
 		|| lib.archive_write_set_options(w->a, options) != ARCHIVE_OK
@@ -171,8 +174,26 @@ int gpc_tar_writer_new(bool binary_names, gpc_archive_out_fn *out, void *arg,
 	if (r < 0)
 		return r;
 	w = new_writer(out, arg);
-	r = open_writer(w, lib.archive_write_set_format_pax_restricted,
+	r = open_writer(w, lib.archive_write_add_filter_zstd,
+		lib.archive_write_set_format_pax_restricted,
 		binary_names ? BINARY_OPTIONS : ZSTD_OPTIONS, err);
+	if (r < 0)
+		return r;
+	*ret_w = gpc_steal(&w);
+	return 0;
+}
+
+int gpc_tar_gz_writer_new(gpc_archive_out_fn *out, void *arg,
+	struct gpc_archive_writer **ret_w, struct gpc_error *err)
+{
+	gpc_autoptr(gpc_archive_writer) *w = NULL;
+	int r = gpc_dl_open(&dl, err);
+
+	if (r < 0)
+		return r;
+	w = new_writer(out, arg);
+	r = open_writer(w, lib.archive_write_add_filter_gzip,
+		lib.archive_write_set_format_pax_restricted, GZIP_OPTIONS, err);
 	if (r < 0)
 		return r;
 	*ret_w = gpc_steal(&w);
@@ -188,7 +209,8 @@ int gpc_zstd_writer_new(gpc_archive_out_fn *out, void *arg,
 	if (r < 0)
 		return r;
 	w = new_writer(out, arg);
-	r = open_writer(w, lib.archive_write_set_format_raw, ZSTD_OPTIONS, err);
+	r = open_writer(w, lib.archive_write_add_filter_zstd,
+		lib.archive_write_set_format_raw, ZSTD_OPTIONS, err);
 	if (r < 0)
 		return r;
 	lib.archive_entry_set_filetype(w->entry, AE_IFREG);
@@ -198,18 +220,30 @@ int gpc_zstd_writer_new(gpc_archive_out_fn *out, void *arg,
 	return 0;
 }
 
-int gpc_archive_begin(struct gpc_archive_writer *w, const char *path,
-	uint64_t size, struct gpc_error *err)
+static int begin(struct gpc_archive_writer *w, const char *path, uint64_t size,
+	unsigned mode, struct gpc_error *err)
 {
 	lib.archive_entry_clear(w->entry);
 	lib.archive_entry_copy_pathname(w->entry, path);
 	lib.archive_entry_set_filetype(w->entry, AE_IFREG);
-	lib.archive_entry_set_perm(w->entry, 0644);
+	lib.archive_entry_set_perm(w->entry, mode);
 	lib.archive_entry_set_mtime(w->entry, 0, 0);
 	lib.archive_entry_set_size(w->entry, (la_int64_t)size);
 	if (lib.archive_write_header(w->a, w->entry) != ARCHIVE_OK || w->r < 0)
 		return fail_write(w, err);
 	return 0;
+}
+
+int gpc_archive_begin(struct gpc_archive_writer *w, const char *path,
+	uint64_t size, struct gpc_error *err)
+{
+	return begin(w, path, size, 0644, err);
+}
+
+int gpc_archive_begin_program(struct gpc_archive_writer *w, const char *path,
+	uint64_t size, struct gpc_error *err)
+{
+	return begin(w, path, size, 0755, err);
 }
 
 int gpc_archive_write(struct gpc_archive_writer *w, const void *data, size_t n,
@@ -269,7 +303,7 @@ static int open_reader(struct gpc_archive_reader *r, int format,
 		return fail_read(r, err);
 	if (lib.archive_read_append_filter(r->a, ARCHIVE_FILTER_ZSTD)
 		!= ARCHIVE_OK)
-		return no_zstd(err);
+		return no_filter(err);
 	/* Files named ._x are files, also where the system has other ideas. */
 	if (lib.archive_read_set_format(r->a, format) != ARCHIVE_OK
 		|| (format == ARCHIVE_FORMAT_TAR && lib.archive_read_set_options(

@@ -29,11 +29,17 @@ struct gpc_archive_writer;                         /* opaque */
  * plain ASCII; without it GNU tar does not warn about an unknown keyword. */
 int gpc_tar_writer_new(bool binary_names, gpc_archive_out_fn *out, void *arg,
 	struct gpc_archive_writer **ret_w, struct gpc_error *err) gpc_must_check;
+/* .tar.gz, for whoever has no zstd. */
+int gpc_tar_gz_writer_new(gpc_archive_out_fn *out, void *arg,
+	struct gpc_archive_writer **ret_w, struct gpc_error *err) gpc_must_check;
 /* A single compressed stream: write, then finish. */
 int gpc_zstd_writer_new(gpc_archive_out_fn *out, void *arg,
 	struct gpc_archive_writer **ret_w, struct gpc_error *err) gpc_must_check;
 /* A regular file of mode 0644, owner 0, time 0. path is bytes, not empty. */
 int gpc_archive_begin(struct gpc_archive_writer *w, const char *path,
+	uint64_t size, struct gpc_error *err) gpc_must_check;
+/* The same of mode 0755. */
+int gpc_archive_begin_program(struct gpc_archive_writer *w, const char *path,
 	uint64_t size, struct gpc_error *err) gpc_must_check;
 int gpc_archive_write(struct gpc_archive_writer *w, const void *data, size_t n,
 	struct gpc_error *err) gpc_must_check;

@@ -1,0 +1,67 @@
+#!/bin/sh
+# A bundle runs the whole life of a job where there is a shell and nothing else:
+# not one library of ours, not even the same libc.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# A sanitizer wants its own runtime and /proc as it knows it.
+[ "$SLOW" = 1 ] || skip_all "a sanitized program cannot be bundled"
+
+run gpc agent --bundle one.tgz
+is "$rc" 0 "agent --bundle writes a bundle" || note "$err"
+is "${out%% *}" "$(sha256sum one.tgz | cut -d' ' -f1)" "and prints its sha256"
+note "$err"
+gpc agent --bundle two.tgz >/dev/null 2>&1
+cmp -s one.tgz two.tgz
+ok $? "the same program gives the same bytes"
+names=$(tar tzf one.tgz)
+for lib in libarchive libcrypto libzstd libcjson libyaml libc.so ld-; do
+	like "$names" "^lib/$lib" "it holds $lib"
+done
+
+image=$T/image
+mkdir -p "$image/opt/gpucloud" "$image/bin" "$image/proc" "$image/dev" \
+	"$image/etc" "$image/root" "$image/work" "$image/tmp"
+tar xzf one.tgz -C "$image/opt/gpucloud"
+# The image: a shell with what it needs itself.
+cp "$(command -v bash)" "$image/bin/bash"
+ln -s bash "$image/bin/sh"
+for lib in $(ldd "$(command -v bash)" | grep -o '/[^ ]*'); do
+	mkdir -p "$image${lib%/*}"
+	cp -L "$lib" "$image$lib"
+done
+echo 'root:x:0:0:root:/root:/bin/bash' >"$image/etc/passwd"
+echo hello >"$image/work/greeting"
+cat >inside.sh <<'S'
+set -e
+mount -t proc proc "$1/proc"
+touch "$1/dev/null"
+mount --bind /dev/null "$1/dev/null"
+exec env -i HOME=/root PATH=/bin TMPDIR=/tmp "$(command -v chroot)" "$1" /bin/bash -c '
+	cd /work
+	gpucloud=/opt/gpucloud/gpucloud
+	$gpucloud version || exit
+	$gpucloud submit --name bare --workdir /work -- bash -c "
+		read -r line <greeting && echo \$line && gpucloud version"
+	echo "exit $?"
+	$gpucloud status bare
+	$gpucloud wait bare && echo waited
+'
+S
+own=
+[ "$(id -u)" = 0 ] || own=-r
+if ! unshare $own -m -p -f true 2>/dev/null; then
+	skip "a job in a bare image" "namespaces are not to be had here"
+	finish
+	exit
+fi
+# A namespace of processes of its own: they all end with the script.
+run unshare $own -m -p -f sh inside.sh "$image"
+like "$out" "^hello" "a job runs there"
+like "$out" "^exit 0" "and succeeds"
+like "$out" "State: *SUCCEEDED" "status, too"
+like "$out" "^waited" "and wait"
+is "$(printf '%s\n' "$out" | grep -c '^gpucloud [0-9]')" 2 "gpucloud is on the job's PATH"
+[ "$rc" = 0 ] || note "$err"
+
+finish
