@@ -146,7 +146,7 @@ static const char *expected(const struct gpc_opt *row)
 	case GPC_OPT_T_END:
 		break;
 	}
-	return row->arg;
+	return gpc_eq(row->implied, "true") ? "true or false" : row->arg;
 }
 
 static bool find(const char *name, struct gpc_config_extra *ret_extra)
@@ -157,6 +157,7 @@ static bool find(const char *name, struct gpc_config_extra *ret_extra)
 		return false;
 	*ret_extra = (struct gpc_config_extra){
 		.expected = expected(s.row), .doc = s.row->help,
+		.words = s.row->type == GPC_OPT_T_ENUM ? s.row->words : NULL,
 		.preset = s.row->preset, .guarded = s.row->guarded,
 		.list = s.row->type == GPC_OPT_T_LIST, .arg = s.row,
 	};

@@ -122,7 +122,7 @@ static int load_config(struct gpc_cmd *c, struct gpc_error *err)
 	set_up_streams(c);
 	for (size_t i = 0; i < warnings.n; i++)
 		gpc_log(&c->log, GPC_WARN, "%s", warnings.v[i]);
-	if (flags & GPC_CMD_STORE)
+	if ((flags & (GPC_CMD_STORE | GPC_CMD_MEND)) == GPC_CMD_STORE)
 		return gpc_config_store_url(&c->config, &c->store_url, err);
 	return 0;
 }

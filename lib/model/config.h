@@ -67,6 +67,7 @@ struct gpc_config_value {
 /* Keys of the caller. All texts are borrowed. */
 struct gpc_config_extra {
 	const char *expected;              /* "a whole number": for people */
+	const char *const *words;          /* or one of these, or NULL */
 	const char *doc;                   /* one line */
 	const char *preset;                /* what holds without it, or NULL */
 	bool guarded;                      /* like user_only */

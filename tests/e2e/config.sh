@@ -1,0 +1,414 @@
+#!/bin/sh
+# The configuration: files, profiles, trust, and an option's key; and that what
+# people wrote stays as they wrote it.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+FILE=$XDG_CONFIG_HOME/gpucloud/config.yaml
+value() { gpc config get "$@" 2>/dev/null; }
+origin() { gpc config list -o json | jq -r --arg k "$1" '.rows[] | select(.key == $k).origin'; }
+mode() { stat -c %a "$1"; }
+# Somebody whom permissions stop.
+as_user() {
+	if [ "$(id -u)" -ne 0 ]; then "$@"; else
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+	fi
+}
+
+# --- nothing there
+run gpc config path
+is "$out" "$FILE" "path prints where the file would be"
+run gpc config get color
+is "$rc:$out" "0:auto" "a default"
+run gpc config get owner
+is "$rc:$out" "5:" "get of what is not set"
+like "$err" "owner is not set" "says so"
+run gpc config get store
+is "$out" "file://$STORE" "the default store"
+run gpc config get logs.tail
+is "$rc" 5 "an option's key is not set either"
+run gpc config get release.timeout
+is "$out" "10m" "an option's default"
+run gpc config unset color
+is "$rc" 5 "unset of what is not there"
+[ ! -e "$FILE" ]
+ok $? "nothing is made"
+
+# --- set and get
+run gpc config set color never
+is "$rc:$out" "0:" "set"
+is "$(cat "$FILE")" "color: never" "writes the file"
+is "$(mode "$FILE"):$(mode "${FILE%/*}")" "600:700" "for its user only"
+is "$(origin color)" "$FILE:1:1" "its origin"
+is "$(GPUCLOUD_COLOR=always gpc config get color)" always "the environment wins"
+run env GPUCLOUD_COLOR=always "$GPUCLOUD_BIN" config set color auto
+like "$err" "another value holds here, from GPUCLOUD_COLOR" "set says when it is in vain"
+is "$(gpc config list --store /x -o json | jq -r '.rows[] | select(.key == "store") | .value + " " + .origin')" \
+	"/x --store" "an option's origin"
+
+cat >"$FILE" <<'Y'
+# mine, and it stays so
+store:   "~/jobs"     # where
+local: {enabled: yes}
+
+submit:
+    detach: true   # always
+    env:
+      - A=1
+logs.tail: 5
+# the end
+Y
+cp "$FILE" before
+run gpc config set local.price_per_hour 0.60
+run gpc config set submit.env A=2 'B=x, y'
+run gpc config set submit.max_cost 12
+run gpc config set store /srv
+run gpc config unset logs.tail
+run diff before "$FILE"
+is "$out" '2,3c2,3
+< store:   "~/jobs"     # where
+< local: {enabled: yes}
+---
+> store:   /srv     # where
+> local: {enabled: yes, price_per_hour: 0.60}
+7,9c7,8
+<     env:
+<       - A=1
+< logs.tail: 5
+---
+>     env: [A=2, "B=x, y"]
+>     max_cost: 12' "only the values change"
+is "$(value submit.env)" "A=2
+B=x, y" "a list, one value a line"
+cp "$FILE" before
+for bad in "color allways" "colr auto" "local.enabled perhaps" "confirm_above lots" \
+	"logs.tail many" "submit.max_cost lots" "release.timeout soon" "color a b"; do
+	# shellcheck disable=SC2086  # two words
+	run gpc config set $bad
+	[ "$rc" -ne 0 ] && [ "$rc" -le 3 ] && cmp -s before "$FILE"
+	ok $? "refused: $bad ($(printf '%s' "$err" | head -n 1))"
+done
+run gpc config set profile nosuch
+is "$rc" 3 "a profile that is not there cannot become the standing one"
+cmp -s before "$FILE"
+ok $? "and nothing is written"
+
+# --- links
+mkdir dots
+mv "$FILE" dots/config.yaml
+ln -s "$PWD/dots/config.yaml" "$FILE"
+run gpc config set color always
+[ -L "$FILE" ] && grep -q '^color: always$' dots/config.yaml
+ok $? "a link stays a link, and its target is written"
+rm dots/config.yaml
+run gpc config set color always
+[ -L "$FILE" ] && [ "$(cat dots/config.yaml)" = "color: always" ]
+ok $? "also when its target is not there yet"
+rm -r "$FILE" dots
+
+# --- options take their keys
+cat >count.yaml <<'Y'
+run: echo hello
+Y
+run gpc submit --dry-run count.yaml
+unlike "$out" "limits" "no limit by itself"
+run gpc config set submit.max_cost 12
+run gpc submit --dry-run count.yaml
+like "$out" "^ +cost: 12" "submit.max_cost holds"
+run gpc submit --dry-run --max-cost 3 count.yaml
+like "$out" "^ +cost: 3" "the option wins"
+run env GPUCLOUD_SUBMIT_MAX_COST=4 "$GPUCLOUD_BIN" submit --dry-run count.yaml
+like "$out" "^ +cost: 4" "the environment wins over the file"
+printf 'run: echo hello\nlimits: {cost: 7}\n' >limit.yaml
+run gpc submit --dry-run limit.yaml
+like "$out" "^ +cost: 7" "the spec wins over the file"
+run env GPUCLOUD_SUBMIT_MAX_COST=4 "$GPUCLOUD_BIN" submit --dry-run limit.yaml
+like "$out" "^ +cost: 4" "but not over the environment"
+run gpc config set submit.env WHO=file ALSO=this
+printf 'run: echo hello\nenvs: {WHO: spec}\n' >envs.yaml
+run gpc submit --dry-run envs.yaml
+like "$out" "^ +WHO: spec" "a variable of the spec stays"
+like "$out" "^ +ALSO: this" "another one is added"
+run gpc config unset submit.env
+run gpc config set submit.detach true
+run gpc submit count.yaml
+like "$out" "^count-[a-z0-9]{6}$" "submit.detach: the id alone"
+gpc wait "$out" >/dev/null 2>&1
+run gpc submit --wait count.yaml
+is "$rc:$out" "0:" "--wait wins over submit.detach"
+run gpc submit -d --wait count.yaml
+is "$rc" 2 "both as options clash"
+job=$(gpc submit -q count.yaml)
+gpc wait "$job" >/dev/null 2>&1
+run gpc config set output json
+run gpc status
+is "$(printf '%s' "$out" | jq -r .schema)" "gpucloud.job/1" "output: of every command"
+run gpc status -q
+is "$out" "$(gpc status -o name)" "-q wins over output"
+run gpc config set status.output name
+is "$(gpc status)" "$(gpc status -o name)" "status.output wins over output"
+is "$(GPUCLOUD_OUTPUT=csv gpc config list | head -n 1 | tr -d '\r')" "key,value,origin,source,expected,about" \
+	"GPUCLOUD_OUTPUT"
+run env GPUCLOUD_LOGS_TAIL=x "$GPUCLOUD_BIN" logs "$job"
+is "$rc" 3 "a wrong value of the environment"
+like "$err" "GPUCLOUD_LOGS_TAIL: logs.tail: expected a whole number" "says which"
+run env GPUCLOUD_LOGS_TAIL=x "$GPUCLOUD_BIN" status
+is "$rc" 0 "and matters only to its command"
+rm "$FILE"
+
+# --- profiles
+cat >"$FILE" <<'Y'
+color: never
+logs: {tail: 1}
+profiles:
+  eu:
+    color: always
+    local: {price_per_hour: 0.90}
+  big: {submit.max_cost: 500}
+Y
+is "$(value color)" never "without a profile"
+is "$(gpc config get color --profile eu)" always "--profile"
+is "$(GPUCLOUD_PROFILE=eu gpc config get color)" always "GPUCLOUD_PROFILE"
+is "$(gpc --profile eu config get color)" always "before the command"
+is "$(gpc config list --profile eu -o json | jq -r '.rows[] | select(.key == "color") | .source + " " + .origin')" \
+	"profile $FILE:5:5" "its origin"
+run gpc status --profile ue
+is "$rc" 3 "an unknown profile"
+like "$err" 'no profile "ue".*' "is named"
+like "$err" "did you mean eu\? there are eu, big" "with those that are there"
+run gpc config set profile eu
+is "$(value color):$(value local.price_per_hour)" "always:0.90" "the key profile"
+run gpc config set --profile us color auto
+is "$(tail -n 3 "$FILE")" "  us:
+    color: auto
+profile: eu" "set makes a profile"
+run gpc config unset --profile big submit.max_cost
+like "$(cat "$FILE")" "^  big: \{\}" "unset within one"
+sed 's/0.90/lots/' "$FILE" >x && mv x "$FILE"
+run gpc status --profile big
+is "$rc" 3 "a wrong value in a profile that is not in use"
+like "$err" "config.yaml:6:13: local.price_per_hour" "is found, too"
+rm "$FILE"
+
+# --- a project's file
+mkdir -p proj/sub
+cd proj || exit 1
+run gpc config set --project logs.tail 3
+is "$rc:$(cat .gpucloud.yaml)" "0:logs:
+  tail: 3" "set --project"
+is "$(origin logs.tail)" ".gpucloud.yaml:2:3" "its origin"
+is "$(cd sub && gpc config get logs.tail 2>&1)" "gpucloud: logs.tail is not set" "it holds in that folder alone"
+for key in "store /x" "submit.yes true" "submit.pull x" "submit.env A" "confirm_above 100" \
+	"submit.max_cost 100" "init.output x" "profile x"; do
+	# shellcheck disable=SC2086  # two words
+	run gpc config set --project $key
+	is "$rc" 3 "a project may not set ${key% *}"
+done
+echo "store: $T/theirs" >>.gpucloud.yaml
+run gpc status
+is "$rc" 3 "a strange project that sets a store"
+like "$err" "\.gpucloud\.yaml:3:1: a project's file may not set store unless you trust it" "is refused"
+like "$err" "config trust" "with a hint"
+run gpc config trust
+is "$rc" 0 "config trust"
+like "$err" "store: $T/theirs" "shows what it allows"
+is "$(value store)" "$T/theirs" "and then it holds"
+is "$(gpc config trust --list -o json | jq -r '.rows[0] | .state + " " + .path')" \
+	"trusted $PWD/.gpucloud.yaml" "trust --list"
+(cd / && sha256sum --status -c "$XDG_STATE_HOME/gpucloud/trusted")
+ok $? "the list is one of sha256sum"
+run gpc config set --project logs.tail 4
+is "$(value store):$(value logs.tail)" "$T/theirs:4" "what we change ourselves stays trusted"
+echo "# and more" >>.gpucloud.yaml
+run gpc status
+is "$rc" 3 "a changed file is a stranger again"
+is "$(gpc config trust --list | tail -n 1 | cut -d' ' -f1)" changed "trust --list says so"
+is "$(GPUCLOUD_JOB_ID=x-aaaaaa gpc config get store)" "file://$STORE" "a job passes it over"
+run gpc config trust
+run gpc config trust --remove
+is "$rc" 0 "trust --remove"
+run gpc status
+is "$rc" 3 "takes it back"
+run gpc config trust --remove
+is "$rc" 5 "once"
+cd ..
+cp proj/.gpucloud.yaml proj/sub
+run gpc config trust proj
+like "$(gpc config trust --list -o name)" "/proj/\.gpucloud\.yaml$" "trust FOLDER"
+(cd proj/sub && gpc status >/dev/null 2>&1)
+is $? 3 "the same text elsewhere is not trusted"
+ln -s proj link
+(cd link && gpc status >/dev/null 2>&1)
+is $? 0 "a link to the folder is the same folder"
+rm -r proj link
+
+# --- edit
+cat >fake-editor <<'S'
+#!/bin/sh
+# MODE -w FILE
+echo "$1|$2|${3##*/}" >>"$T/ed.log"
+case $1 in
+good) printf 'color: never\n' >"$3" ;;
+bad) printf 'color: purple\n' >"$3" ;;
+same) ;;
+fail) printf 'color: auto\n' >"$3"; exit 3 ;;
+esac
+S
+chmod +x fake-editor
+export T
+run env VISUAL= EDITOR="$PWD/fake-editor good -w" "$GPUCLOUD_BIN" config edit
+is "$rc:$(cat "$FILE")" "0:color: never" "edit"
+like "$(cat "$T/ed.log")" '^good\|-w\|\.config-edit-.*\.yaml$' "an editor with words"
+run env VISUAL= EDITOR="'$PWD/fake-editor' bad -w" "$GPUCLOUD_BIN" config edit
+is "$rc:$(cat "$FILE")" "3:color: never" "a wrong text does not take its place"
+like "$err" 'config.yaml:1:1: color: "purple" is not one of auto, always, never' "and is explained"
+copy=$(printf '%s\n' "$err" | sed -n 's/.*your text is in //p')
+is "$(cat "$copy")" "color: purple" "nor is it lost"
+rm -f "$copy"
+run env VISUAL="$PWD/fake-editor same -w" EDITOR=false "$GPUCLOUD_BIN" config edit
+is "$rc" 0 "VISUAL first; nothing changed"
+like "$err" "nothing was changed" "is said"
+run env VISUAL= EDITOR="$PWD/fake-editor fail -w" "$GPUCLOUD_BIN" config edit
+is "$rc:$(cat "$FILE")" "1:color: never" "an editor that fails"
+rm -f "${FILE%/*}"/.config-edit-*
+run env VISUAL= EDITOR=/no/such/editor "$GPUCLOUD_BIN" config edit
+is "$rc" 1 "no such editor"
+is "$(ls -A "${FILE%/*}")" config.yaml "no copy is left behind"
+mkdir -p "$T/a b;touch owned"
+run env VISUAL= EDITOR="$PWD/fake-editor good -w" XDG_CONFIG_HOME="$T/a b;touch owned" "$GPUCLOUD_BIN" config edit
+[ "$rc" -eq 0 ] && [ ! -e owned ]
+ok $? "a path is never part of the command"
+printf 'colr: x\n' >"$FILE"
+run env VISUAL= EDITOR="$PWD/fake-editor good -w" "$GPUCLOUD_BIN" config edit
+is "$rc:$(cat "$FILE")" "0:color: never" "edit mends a broken file"
+
+# --- what is wrong with files
+printf 'color: never\nstroe: x\n' >"$FILE"
+run gpc status
+is "$rc" 3 "an unknown key"
+like "$err" "config.yaml:2:1: unknown key \"stroe\"" "is named with its place"
+run gpc version
+is "$rc" 0 "version does not care"
+run gpc config set owner me
+is "$rc" 0 "set works all the same"
+run gpc config unset stroe
+is "$rc:$(cat "$FILE")" "0:color: never
+owner: me" "unset mends it"
+printf 'a: {\n' >"$FILE"
+run gpc config set owner me
+is "$rc" 3 "what is not YAML is left alone"
+is "$(cat "$FILE")" "a: {" "indeed"
+rm "$FILE"
+mkdir "$FILE"
+run gpc status
+is "$rc" 3 "a folder in its place"
+like "$err" "config.yaml: it is a folder" "is named"
+run gpc config set owner me
+is "$rc" 3 "and cannot be set"
+rmdir "$FILE"
+mkfifo "$FILE"
+run timeout 10 "$GPUCLOUD_BIN" status
+is "$rc" 3 "a pipe in its place makes nobody wait"
+rm "$FILE"
+ln -s /dev/null "$FILE"
+run gpc status
+is "$rc" 0 "/dev/null is an empty file"
+rm "$FILE"
+echo "color: never" >"$FILE"
+chmod 666 "$FILE"
+run gpc status
+is "$rc" 0 "a file that others can write"
+like "$err" "others can write it.*chmod go-w" "gives a warning"
+chmod 600 "$FILE"
+chmod 000 "$FILE"
+chmod 755 "${FILE%/*}"
+run as_user "$GPUCLOUD_BIN" status
+is "$rc" 3 "a file that cannot be read"
+like "$err" "config.yaml: Permission denied" "is said"
+chmod 644 "$FILE"
+chmod 555 "${FILE%/*}"
+run as_user "$GPUCLOUD_BIN" config set owner me
+is "$rc" 1 "a folder that cannot be written"
+like "$err" "config.yaml: Permission denied" "is said, too"
+chmod 700 "${FILE%/*}"
+head -c 2000000 /dev/zero | tr '\0' '#' >"$FILE"
+run gpc status
+is "$rc" 3 "a file that is far too large"
+{
+	echo 'a: &a [x, x, x, x, x, x, x, x, x]'
+	for i in b c d e f g h i j; do
+		p=$(printf '%s' "$i" | tr b-j a-i)
+		echo "$i: &$i [*$p, *$p, *$p, *$p, *$p, *$p, *$p, *$p]"
+	done
+} >"$FILE"
+run gpc status
+is "$rc" 3 "a file of many aliases"
+printf 'color: "\033[2J"\n' >"$FILE"
+run gpc status
+is "$rc" 3 "escapes"
+unlike "$(cat -v "$T/err")" '\^\[' "do not reach the terminal"
+rm "$FILE"
+
+# --- homes
+run env -u XDG_CONFIG_HOME HOME=/dev/null "$GPUCLOUD_BIN" config list
+is "$rc" 0 "HOME=/dev/null"
+run env XDG_CONFIG_HOME=relative "$GPUCLOUD_BIN" config path
+is "$out" "$HOME/.config/gpucloud/config.yaml" "a relative XDG folder is ignored"
+run env -u HOME -u XDG_CONFIG_HOME "$GPUCLOUD_BIN" config path
+is "$rc" 0 "no HOME: the password database"
+mkdir ro
+chmod 555 ro
+run as_user env -u XDG_CONFIG_HOME HOME="$PWD/ro" "$GPUCLOUD_BIN" config set color never
+is "$rc" 1 "a read-only HOME"
+like "$err" "Permission denied" "is said"
+run env -u XDG_CONFIG_HOME HOME="$PWD/ro" "$GPUCLOUD_BIN" config list
+is "$rc" 0 "a read-only HOME can be read"
+rmdir ro
+
+# --- two at once
+for i in 1 2 3 4 5 6 7 8; do
+	gpc config set --profile "p$i" owner "me$i" 2>>"$T/both" &
+done
+wait
+n=$(grep -c owner "$FILE")
+failed=$(grep -c 'somebody else' "$T/both")
+is "$((n + failed))" 8 "eight at once: each is written or told ($failed told)"
+run gpc config list
+is "$rc" 0 "and the file is whole"
+is "$(ls -A "${FILE%/*}")" config.yaml "nothing is left beside it"
+rm "$FILE"
+
+# --- every option has its key, or stands in the manual
+page=$ROOT/man/gpucloud-config.5.scd
+gpc config list -o name >keys
+# "COMMAND OPTION" of each that the manual excepts
+awk '/^# / { on = ($0 == "# OPTIONS WITHOUT A KEY") } on' "$page" | tr '\n' ' ' |
+	sed 's/ - /\n/g' | grep -- '--' | while IFS=: read -r who what; do
+	for c in $(printf '%s' "$who" | grep -oE '\*[a-z]+\*|every' | tr -d '*'); do
+		printf '%s' "$what" | grep -oE -- '--[a-z-]+' | sed "s/^--/$c /"
+	done
+done | sort -u >excepted
+for c in $(gpc help | sed -nE 's/^  ([a-z]+)  .*/\1/p'); do
+	gpc "$c" --help | sed -nE 's/^  (-[A-Za-z],|   ) --(\[no-\])?([a-z0-9-]+).*/\3/p' |
+		while read -r o; do
+			case $o in store | profile | color | verbose | quiet | json | help) continue ;; esac
+			k=$(printf '%s' "$o" | tr - _)
+			if grep -qxE "($c\.)?$k" keys && ! grep -qx "$c $o" excepted; then continue; fi
+			if [ "$c" = cost ] && grep -qx "submit.$k" keys; then continue; fi
+			grep -qx "$c $o" excepted && ! grep -qx "$c\.$k" keys && continue
+			echo "$c --$o"
+		done
+done >wrong
+is "$(cat wrong)" "" "every option has its key or is excepted in gpucloud-config(5)"
+while read -r c o; do
+	[ "$c" = every ] && continue
+	gpc "$c" --help 2>/dev/null | grep -qE -- "--(\[no-\])?$o( |\$|\[)" || echo "$c --$o"
+done <excepted >gone
+is "$(cat gone)" "" "and what is excepted is an option"
+# a job's own variables are no keys
+grep -hoE '"GPUCLOUD_[A-Z_]+"' "$ROOT/lib/agent/env.c" "$ROOT/cmd/main.c" | tr -d '"' | sort -u |
+	grep -vx GPUCLOUD_STORE >names
+tr 'a-z.' 'A-Z_' <keys | sed 's/^/GPUCLOUD_/' | grep -xFf names >clash
+is "$(cat clash)" "" "no key's variable is one of a job"
+
+finish
