@@ -48,7 +48,7 @@ static const struct gpc_col cols[] = {
 	GPC_COL("node_time", DURATION, struct gpc_cost, node_ms, 0),
 	GPC_COL("rate_per_hour", MONEY, struct gpc_cost, rate, 0,
 		.title = "per hour"),
-	GPC_COL("cost", MONEY, struct gpc_cost, spent, 0),
+	GPC_COL("cost", MONEY, struct gpc_cost, spent, GPC_COL_F_KEEP),
 	GPC_COL_LAST
 };
 

@@ -58,7 +58,7 @@ static bool want_color(const struct gpc_cmd *c, bool tty)
 			GPC_CONFIG_COLOR);
 	if (set != GPC_COLOR_AUTO)
 		return set == GPC_COLOR_ALWAYS;
-	return tty && !gpc_eq(getenv("TERM"), "dumb");
+	return tty && env_set("TERM") && !gpc_eq(getenv("TERM"), "dumb");
 }
 
 /* Called twice: before and after the configuration is known. */
@@ -75,6 +75,7 @@ static void set_up_streams(struct gpc_cmd *c)
 	c->talk.to = stderr;
 	c->talk.tty = isatty(STDERR_FILENO);
 	c->talk.width = terminal_width(STDERR_FILENO);
+	c->talk.dumb = !env_set("TERM") || gpc_eq(getenv("TERM"), "dumb");
 	c->talk.color = want_color(c, c->talk.tty);
 	c->talk.quiet = g->quiet;
 	/* -q of a command that lists things: the names alone */
@@ -300,6 +301,12 @@ static void print_error(struct gpc_cmd *c, const struct gpc_error *err)
 	struct gpc_talk talk = c->talk;
 
 	talk.quiet = false;
+	if (c->log.json) {
+		gpc_log(&c->log, GPC_ERROR, "%s%s%s", err->msg[0] ? err->msg :
+			gpc_code_to_str(err->code), err->hint[0] ? "; hint: " :
+			"", err->hint);
+		return;
+	}
 	if (err->request_id[0] && !strstr(err->msg, err->request_id))
 		gpc_say(&talk, "gpucloud: %s (request %s)", err->msg,
 			err->request_id);

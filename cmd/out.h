@@ -49,6 +49,7 @@ enum {
 	GPC_COL_F_NAME = 2,    /* what -o name prints */
 	GPC_COL_F_DATA = 4,    /* only in json and csv */
 	GPC_COL_F_CUT = 8,     /* may be cut to make the table fit the terminal */
+	GPC_COL_F_KEEP = 16,   /* not left out of it, as others are */
 };
 
 struct gpc_col {

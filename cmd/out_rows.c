@@ -1,6 +1,7 @@
 /* The five renderings of rows. Tables are measured first, so that columns line
- * up by what a terminal shows; on a terminal that is too narrow the columns
- * that allow it are cut, and nothing is cut anywhere else.
+ * up by what a terminal shows. On a terminal that is too narrow the columns that
+ * allow it are cut; when that is not enough, columns are left out from the right,
+ * never the first two, nor those to be kept, nor any of -o wide. Nothing is cut anywhere else.
  */
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "cmd/cell.h"
 #include "cmd/out.h"
 
-enum { GAP = 2, NARROWEST = 8 };
+enum { GAP = 2, NARROWEST = 8, KEPT = 2 };
 
 static const void *row_at(const struct gpc_table *t, const void *rows, size_t i)
 {
@@ -66,6 +67,7 @@ struct grid {
 	size_t n_cols, n_rows;         /* row 0 is the heading */
 	char **cells;
 	size_t *widths;
+	bool *hidden;
 };
 
 static void grid_clear(struct grid *g)
@@ -75,6 +77,7 @@ static void grid_clear(struct grid *g)
 	free(g->cells);
 	free(g->cols);
 	free(g->widths);
+	free(g->hidden);
 }
 
 static void grid_fill(struct grid *g, const struct gpc_out *o,
@@ -90,6 +93,7 @@ static void grid_fill(struct grid *g, const struct gpc_out *o,
 	g->n_rows = n + 1;
 	g->cells = gpc_array(g->n_cols * g->n_rows, sizeof(*g->cells));
 	g->widths = gpc_array(g->n_cols, sizeof(*g->widths));
+	g->hidden = gpc_array(g->n_cols, sizeof(*g->hidden));
 	for (size_t i = 0; i < g->n_cols * g->n_rows; i++) {
 		size_t c = i % g->n_cols, r = i / g->n_cols;
 
@@ -101,19 +105,44 @@ static void grid_fill(struct grid *g, const struct gpc_out *o,
 	}
 }
 
-/* Takes columns from the widest cuttable one until the table fits. */
-static void grid_fit(struct grid *g, size_t width)
+static size_t grid_width(const struct grid *g)
 {
-	size_t total = g->n_cols ? (g->n_cols - 1) * GAP : 0;
+	size_t total = 0;
 
-	for (size_t i = 0; i < g->n_cols; i++)
-		total += g->widths[i];
+	for (size_t i = 0; i < g->n_cols; i++) {
+		if (!g->hidden[i])
+			total += g->widths[i] + (total ? GAP : 0);
+	}
+	return total;
+}
+
+/* Leaves out columns from the right, those that can be cut first. */
+static void grid_drop(struct grid *g, size_t width)
+{
+	for (int cuttable = 1; cuttable >= 0; cuttable--) {
+		for (size_t i = g->n_cols; i-- > KEPT;) {
+			if (grid_width(g) <= width)
+				return;
+			unsigned flags = g->cols[i]->flags;
+
+			if (!(flags & GPC_COL_F_KEEP) &&
+				(!cuttable || flags & GPC_COL_F_CUT))
+				g->hidden[i] = true;
+		}
+	}
+}
+
+/* Takes columns from the widest cuttable one until the table fits. */
+static void grid_cut(struct grid *g, size_t width)
+{
+	size_t total = grid_width(g);
+
 	while (total > width) {
 		size_t widest = SIZE_MAX;
 
 		for (size_t i = 0; i < g->n_cols; i++) {
 			if ((g->cols[i]->flags & GPC_COL_F_CUT) &&
-				g->widths[i] > NARROWEST &&
+				!g->hidden[i] && g->widths[i] > NARROWEST &&
 				(widest == SIZE_MAX ||
 				g->widths[i] > g->widths[widest]))
 				widest = i;
@@ -125,19 +154,42 @@ static void grid_fit(struct grid *g, size_t width)
 	}
 }
 
+static void grid_fit(struct grid *g, size_t width, bool may_drop)
+{
+	gpc_autostr *full = NULL;
+	size_t size = g->n_cols * sizeof(*g->widths);
+
+	full = gpc_alloc(size + 1);
+	memcpy(full, g->widths, size);
+	grid_cut(g, width);
+	if (!may_drop || grid_width(g) <= width)
+		return;
+	/* what stays need not be cut as much */
+	grid_drop(g, width);
+	memcpy(g->widths, full, size);
+	grid_cut(g, width);
+}
+
 static void grid_add_row(const struct grid *g, size_t r, struct gpc_buf *out)
 {
+	size_t last = g->n_cols;
+
+	while (last > 1 && g->hidden[last - 1])
+		last--;
+	last--;
 	for (size_t c = 0; c < g->n_cols; c++) {
 		const char *cell = g->cells[r * g->n_cols + c];
 		size_t width = g->widths[c], w = gpc_utf8_width(cell);
 
+		if (g->hidden[c])
+			continue;
 		if (c)
 			gpc_buf_addf(out, "%*s", GAP, "");
 		if (w < width && gpc_cell_is_number(g->cols[c]))
 			gpc_buf_addf(out, "%*s", (int)(width - w), "");
 		w = add_cut(cell, width, out);
 		if (w < width && !gpc_cell_is_number(g->cols[c]) &&
-			c + 1 < g->n_cols)
+			c < last)
 			gpc_buf_addf(out, "%*s", (int)(width - w), "");
 	}
 	gpc_buf_addc(out, '\n');
@@ -152,7 +204,7 @@ static void add_table(const struct gpc_out *o, const struct gpc_table *t,
 		return;
 	grid_fill(&g, o, t, rows, n);
 	if (o->width > 0)
-		grid_fit(&g, (size_t)o->width);
+		grid_fit(&g, (size_t)o->width, o->format != GPC_OUT_WIDE);
 	if (o->color)
 		gpc_buf_adds(out, "\033[1m");
 	for (size_t r = 0; r < g.n_rows; r++) {

@@ -98,7 +98,7 @@ static void draw(struct gpc_progress *p)
 
 static bool visible(const struct gpc_progress *p)
 {
-	return p && p->talk->tty && !p->talk->quiet;
+	return p && p->talk->tty && !p->talk->dumb && !p->talk->quiet;
 }
 
 void gpc_progress_bytes(struct gpc_progress *p, uint64_t done, uint64_t total)

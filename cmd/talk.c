@@ -9,6 +9,9 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "cmd/wrap.h"
+
+enum { NARROWEST = 20 };          /* below it breaking lines only hurts */
 
 void gpc_talk_clear_line(struct gpc_talk *t)
 {
@@ -17,6 +20,17 @@ void gpc_talk_clear_line(struct gpc_talk *t)
 	fputs("\r\033[K", t->to);
 	fflush(t->to);
 	t->line_shown = false;
+}
+
+/* On a terminal lines are broken between words; elsewhere a message stays one
+ * line, so that grep finds it whole. */
+static void add_line(const struct gpc_talk *t, const char *line,
+	struct gpc_buf *out)
+{
+	if (t->tty && t->width >= NARROWEST)
+		gpc_wrap_talk(line, (size_t)t->width, out);
+	else
+		gpc_buf_addf(out, "%s\n", line);
 }
 
 /* One write for the whole text: two processes on one terminal do not mix. */
@@ -29,7 +43,7 @@ static void put_lines(struct gpc_talk *t, const char *text)
 	while (gpc_str_split(&rest, '\n', &line)) {
 		gpc_autostr *safe = gpc_str_printable(line.ptr, line.len);
 
-		gpc_buf_addf(&b, "%s\n", safe);
+		add_line(t, safe, &b);
 	}
 	fwrite(b.data, 1, b.len, t->to);
 	fflush(t->to);
@@ -54,8 +68,9 @@ void gpc_talk_log(void *talk, enum gpc_level level, const char *line)
 
 	(void)level;
 	gpc_talk_clear_line(t);
-	gpc_autostr *text = gpc_format("%s\n", line);
-	fputs(text, t->to);
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	add_line(t, line, &b);
+	fwrite(b.data, 1, b.len, t->to);
 	fflush(t->to);
 }
 

@@ -11,6 +11,7 @@ struct gpc_talk {
 	FILE *to;              /* stderr; another stream in tests */
 	bool tty;
 	bool color;
+	bool dumb;             /* a terminal that cannot draw over a line */
 	bool quiet;            /* -q: only errors */
 	int width;             /* columns, 0 = unknown */
 	bool line_shown;       /* a progress line stands on the terminal */

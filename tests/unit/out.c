@@ -100,12 +100,20 @@ static void test_narrow(void **state)
 "NAME           STATE  NODES  PAID SO FAR\n"
 "train          BUSY       2        $1.23\n"
 "größe,\"x\"\\x1…  IDLE       0            -\n");
-	/* what may not be cut stays, however narrow the terminal */
+	/* then columns go from the right, and what stays is cut no more than
+	 * it must be */
+	begin(&c, GPC_OUT_TABLE, 32);
+	assert_int_equal(gpc_out_rows(&c.o, &table, rows, 2, NULL), 0);
+	expect(&c,
+"NAME              STATE  NODES\n"
+"train             BUSY       2\n"
+"größe,\"x\"\\x1b[2J  IDLE       0\n");
+	/* the first two stay, however narrow the terminal */
 	begin(&c, GPC_OUT_TABLE, 5);
 	assert_int_equal(gpc_out_rows(&c.o, &table, rows, 1, NULL), 0);
 	expect(&c,
-"NAME   STATE  NODES  PAID SO FAR\n"
-"train  BUSY       2        $1.23\n");
+"NAME   STATE\n"
+"train  BUSY\n");
 }
 
 static void test_wide_chars(void **state)

@@ -111,7 +111,7 @@ static void end_lines(void **state)
 		"SUCCEEDED: completed (ran 12s in 3 attempts, cost $0.00)");
 	gpc_autoptr(gpc_json) *j = gpc_follow_end_json(&v);
 	assert_string_equal(gpc_json_get_str(j, "reason"), "completed");
-	assert_int_equal(gpc_json_get_int(j, "exit", -1), 0);
+	assert_int_equal(gpc_json_get_int(j, "exit_status", -1), 0);
 }
 
 static void events(void **state)

@@ -48,6 +48,31 @@ static void test_say(void **state)
 	free(text);
 }
 
+/* A terminal gets whole words, commands to copy stay whole, later lines hang. */
+static void test_wraps_for_terminals(void **state)
+{
+	struct capture c;
+
+	(void)state;
+	begin(&c, true);
+	gpc_say(&c.t, "gpucloud: one two three four five six seven eight nine");
+	gpc_say(&c.t, "  hint: pass this one, `gpucloud status --all-users`, now");
+	gpc_say(&c.t, "  price       nothing at all, since this machine is yours");
+	gpc_talk_log(&c.t, GPC_WARN, "\033[33mwarning: 45678901234567890 234567890"
+		"\033[0m");
+	char *text = end(&c);
+	assert_string_equal(text,
+		"gpucloud: one two three four five six\n"
+		"  seven eight nine\n"
+		"  hint: pass this one,\n"
+		"        `gpucloud status --all-users`,\n"
+		"        now\n"
+		"  price       nothing at all, since this\n"
+		"              machine is yours\n"
+		"\033[33mwarning: 45678901234567890 234567890\033[0m\n");
+	free(text);
+}
+
 static void test_no_terminal_no_question(void **state)
 {
 	struct capture c;
@@ -129,6 +154,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_say),
+		cmocka_unit_test(test_wraps_for_terminals),
 		cmocka_unit_test(test_no_terminal_no_question),
 		cmocka_unit_test(test_progress_hidden),
 		cmocka_unit_test(test_progress_shown),
