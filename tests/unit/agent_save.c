@@ -3,6 +3,8 @@
  */
 #include "agent_bed.h"
 
+#include "record/prune.h"
+
 static void get_checkpoint(struct bed *b, const char *id,
 	struct gpc_checkpoint *ret_c)
 {
@@ -79,6 +81,56 @@ TEST(the_next_attempt_goes_on_from_the_save)
 	bed_stream(&b, 0, "log/", &log);
 	assert_has(gpc_buf_str(&log), "resumed 41 because node_lost attempt 2");
 	gpc_buf_clear(&log);
+	gpc_exit_clear(&x);
+	bed_close(&b);
+}
+
+/* What a `prune` asks for is done between saves and told; one that no agent saw
+ * is done by the first agent that comes after it. */
+TEST(a_prune_is_served_once)
+{
+	struct bed b;
+	struct gpc_exit x = {0};
+	struct gpc_prune_fact f = {0};
+	struct gpc_checkpoint_ids ids = {0};
+	gpc_autostr *id = NULL;
+	gpc_key key;
+
+	bed_start(&b, "run: |\n  cd $GPUCLOUD_CHECKPOINT_DIR\n"
+		"  trap 'exit 0' USR1\n  echo 1 > n\n  echo ready\n"
+		"  while :; do sleep 0.05; done\n"
+		"checkpoint: {path: ck, upload_every: 1h, keep: 9}\n");
+	bed_wait_log(&b, 0, "ready");
+	for (int i = 0; i < 5; i++) {
+		gpc_autostr *text = gpc_format("{'label': 'mine%d'}", i);
+		gpc_autostr *label = gpc_format("mine%d", i);
+
+		bed_append(&b, GPC_EVENT_SAVE, json_of(text));
+		free(id);
+		id = wait_checkpoint(&b, label);
+	}
+	bed_append(&b, GPC_EVENT_PRUNE, json_of("{'keep': 4}"));
+	gpc_key_rank(key, JOB, 1, 0, "prune.json");
+	bed_wait_key(&b, key);
+	assert_ok(gpc_prune_fact_get(b.store, JOB, 1, &f, &err));
+	assert_int_equal(f.request, b.j.state.n);
+	assert_int_equal(f.removed.n, 1);
+	assert_string_equal(f.removed.v[0], "1-1-mine0");
+	assert_int_equal(bed_checkpoints(&b, &ids), 4);
+	gpc_checkpoint_ids_clear(&ids);
+	gpc_prune_fact_clear(&f);
+	/* Asked for while nobody is there; the pinned one is kept. */
+	lose(&b);
+	bed_append(&b, GPC_EVENT_PRUNE, json_of("{'keep': 2}"));
+	bed_attempt(&b, "1-2-mine1", 0, true);
+	gpc_key_rank(key, JOB, 2, 0, "prune.json");
+	bed_wait_key(&b, key);
+	assert_int_equal(bed_checkpoints(&b, &ids), 3);
+	assert_string_equal(ids.v[0].id, "1-2-mine1");
+	assert_string_equal(ids.v[1].id, "1-4-mine3");
+	gpc_checkpoint_ids_clear(&ids);
+	bed_append(&b, GPC_EVENT_SIGNAL, json_of("{'signal': 'USR1'}"));
+	bed_exit(&b, -1, &x);
 	gpc_exit_clear(&x);
 	bed_close(&b);
 }
@@ -294,6 +346,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_next_attempt_goes_on_from_the_save),
 		cmocka_unit_test(saves_are_kept_and_pruned),
+		cmocka_unit_test(a_prune_is_served_once),
 		cmocka_unit_test(a_notice_lets_the_program_save),
 		cmocka_unit_test(a_file_that_was_being_written_is_not_saved),
 		cmocka_unit_test(every_rank_saves_its_part),
