@@ -19,7 +19,10 @@ const char *const gpc_out_formats[] = {
 static int write_failed(struct gpc_out *o, int sys, struct gpc_error *err)
 {
 	o->broken = o->broken || sys == EPIPE;
-	return gpc_fail_sys(err, sys ? sys : EIO, "cannot write to stdout");
+	/* stdio forgets why; what fails later fails for the same reason */
+	o->failed = o->failed ? o->failed : sys;
+	return gpc_fail_sys(err, o->failed ? o->failed : EIO,
+		"cannot write to stdout");
 }
 
 static int put(struct gpc_out *o, const void *data, size_t n, bool flush,

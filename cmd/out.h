@@ -26,6 +26,7 @@ struct gpc_out {
 	int width;             /* columns of the terminal; 0 = do not cut */
 	bool color;
 	bool broken;           /* the reader went away (EPIPE) */
+	int failed;            /* errno of the first write that failed */
 };
 
 /* kind: the field's C type; how people see it; how JSON holds it */

@@ -297,18 +297,31 @@ static void say_submitted(struct gpc_cmd *c,
 			res->files ? " (nothing new to send)" : "");
 }
 
-static int print_id(struct gpc_cmd *c, const struct gpc_submit_result *res,
+static int print_result(struct gpc_cmd *c, const struct gpc_submit_result *res,
 	struct gpc_error *err)
 {
+	struct gpc_json *j;
+
 	if (!as_json(c))
 		return gpc_out_print(&c->out, err, "%s\n", res->job);
-	struct gpc_json *j = gpc_json_object();
+	j = gpc_json_object();
 	gpc_json_set_str(j, "job", res->job);
 	gpc_json_set_bool(j, "existed", res->existed);
 	gpc_json_set_int(j, "files", (int64_t)res->files);
 	gpc_json_set_int(j, "size_bytes", (int64_t)res->bytes);
 	gpc_json_set_int(j, "sent_bytes", (int64_t)res->sent_bytes);
 	return gpc_out_json(&c->out, "submit", j, err);
+}
+
+/* Whoever does not get the id must learn it from the error: the job is there. */
+static int print_id(struct gpc_cmd *c, const struct gpc_submit_result *res,
+	struct gpc_error *err)
+{
+	int r = print_result(c, res, err);
+
+	if (!r)
+		r = gpc_out_finish(&c->out, err);
+	return gpc_wrap(err, r, "%s is submitted, but", res->job);
 }
 
 static int submit_one(struct gpc_cmd *c, const struct gpc_spec *spec,
