@@ -103,15 +103,8 @@ bool gpc_pairs_has(const struct gpc_pairs *p, const char *key)
 	return find_pair(p, key) != NULL;
 }
 
-static void take_pair(struct gpc_pairs *p, const char *key, char *owned)
+static void add_pair(struct gpc_pairs *p, const char *key, char *owned)
 {
-	struct gpc_pair *pair = find_pair(p, key);
-
-	if (pair) {
-		free(pair->value);
-		pair->value = owned;
-		return;
-	}
 	if (p->n == p->cap) {
 		p->cap = p->cap ? p->cap * 2 : 8;
 		p->v = gpc_grow(p->v, p->cap, sizeof(*p->v));
@@ -121,9 +114,26 @@ static void take_pair(struct gpc_pairs *p, const char *key, char *owned)
 	p->n++;
 }
 
+static void take_pair(struct gpc_pairs *p, const char *key, char *owned)
+{
+	struct gpc_pair *pair = find_pair(p, key);
+
+	if (pair) {
+		free(pair->value);
+		pair->value = owned;
+		return;
+	}
+	add_pair(p, key, owned);
+}
+
 void gpc_pairs_set(struct gpc_pairs *p, const char *key, const char *value)
 {
 	take_pair(p, key, gpc_strdup(value));
+}
+
+void gpc_pairs_add(struct gpc_pairs *p, const char *key, const char *value)
+{
+	add_pair(p, key, gpc_strdup(value));
 }
 
 void gpc_pairs_setf(struct gpc_pairs *p, const char *key, const char *fmt, ...)
@@ -157,7 +167,7 @@ void gpc_pairs_copy(struct gpc_pairs *to, const struct gpc_pairs *from)
 		return;
 	gpc_pairs_clear(to);
 	for (size_t i = 0; i < from->n; i++)
-		gpc_pairs_set(to, from->v[i].key, from->v[i].value);
+		gpc_pairs_add(to, from->v[i].key, from->v[i].value);
 }
 
 void gpc_pairs_clear(struct gpc_pairs *p)

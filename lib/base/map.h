@@ -24,6 +24,8 @@ struct gpc_pairs { struct gpc_pair *v; size_t n, cap; };
 const char *gpc_pairs_get(const struct gpc_pairs *p, const char *key);
 bool gpc_pairs_has(const struct gpc_pairs *p, const char *key);
 void gpc_pairs_set(struct gpc_pairs *p, const char *key, const char *value);
+/* The same for a key that is not there, without looking. */
+void gpc_pairs_add(struct gpc_pairs *p, const char *key, const char *value);
 void gpc_pairs_setf(struct gpc_pairs *p, const char *key, const char *fmt, ...)
 	gpc_printf(3, 4);
 void gpc_pairs_unset(struct gpc_pairs *p, const char *key);

@@ -171,7 +171,7 @@ static int read_pairs(const struct gpc_json *j, struct gpc_pairs *pairs,
 		p.key = gpc_json_key(m);
 		if (!gpc_json_is_string(m) && !gpc_json_is_null(m))
 			return expected(err, &p, "a string or null", m);
-		gpc_pairs_set(pairs, p.key, gpc_json_str(m));
+		gpc_pairs_add(pairs, p.key, gpc_json_str(m));
 	}
 	return 0;
 }
@@ -283,7 +283,7 @@ static struct gpc_json *read_rest(const struct gpc_json *j,
 			continue;
 		if (!rest)
 			rest = gpc_json_object();
-		gpc_json_set(rest, gpc_json_key(m), gpc_json_copy(m));
+		gpc_json_append(rest, gpc_json_key(m), gpc_json_copy(m));
 	}
 	return rest;
 }
@@ -379,7 +379,8 @@ static struct gpc_json *write_pairs(const struct gpc_pairs *p)
 	struct gpc_json *j = gpc_json_object();
 
 	for (size_t i = 0; i < p->n; i++)
-		gpc_json_set_str(j, p->v[i].key, p->v[i].value);
+		gpc_json_append(j, p->v[i].key,
+			gpc_json_string(p->v[i].value));
 	return j;
 }
 
@@ -462,11 +463,16 @@ static struct gpc_json *write_member(const struct gpc_bind *t,
 	return NULL;
 }
 
-static void write_rest(struct gpc_json *to, const struct gpc_json *rest)
+static void write_rest(struct gpc_json *to, const struct gpc_bind *table,
+	const struct gpc_json *rest)
 {
 	for (const struct gpc_json *m = gpc_json_first(rest); m;
-		m = gpc_json_next(m))
-		gpc_json_set(to, gpc_json_key(m), gpc_json_copy(m));
+		m = gpc_json_next(m)) {
+		if (is_named(table, gpc_json_key(m)))
+			gpc_json_set(to, gpc_json_key(m), gpc_json_copy(m));
+		else
+			gpc_json_append(to, gpc_json_key(m), gpc_json_copy(m));
+	}
 }
 
 struct gpc_json *gpc_bind_write(const struct gpc_bind *table,
@@ -480,7 +486,7 @@ struct gpc_json *gpc_bind_write(const struct gpc_bind *table,
 		struct gpc_json *value;
 
 		if (t->kind == GPC_BIND_REST) {
-			write_rest(j, *(struct gpc_json *const *)from);
+			write_rest(j, table, *(struct gpc_json *const *)from);
 			continue;
 		}
 		if (!keep && is_empty_value(t, from))

@@ -163,6 +163,15 @@ void gpc_json_add(struct gpc_json *array, struct gpc_json *value)
 		abort();
 }
 
+void gpc_json_append(struct gpc_json *object, const char *key,
+	struct gpc_json *value)
+{
+	if (!value)
+		value = gpc_json_null();
+	if (!cJSON_AddItemToObject(in(object), key, in(value)))
+		abort();
+}
+
 void gpc_json_set_str(struct gpc_json *object, const char *key, const char *s)
 {
 	gpc_json_set(object, key, gpc_json_string(s));

@@ -34,8 +34,11 @@ struct gpc_json *gpc_json_number(double x);
 struct gpc_json *gpc_json_bool(bool b);
 struct gpc_json *gpc_json_null(void);
 
-/* These take ownership of value (NULL counts as null). set replaces. */
+/* These take ownership of value (NULL counts as null). set replaces; append is
+ * for a key that the object does not have, and as quick in a large one. */
 void gpc_json_set(struct gpc_json *object, const char *key,
+	struct gpc_json *value);
+void gpc_json_append(struct gpc_json *object, const char *key,
 	struct gpc_json *value);
 void gpc_json_add(struct gpc_json *array, struct gpc_json *value);
 void gpc_json_set_str(struct gpc_json *object, const char *key, const char *s);

@@ -288,7 +288,7 @@ int gpc_yaml_to_json(const struct gpc_yaml_node *node, const char *name,
 		if (e)
 			return e;
 		if (node->kind == GPC_YAML_MAP)
-			gpc_json_set(j, node->keys[i]->text, value);
+			gpc_json_append(j, node->keys[i]->text, value);
 		else
 			gpc_json_add(j, value);
 	}

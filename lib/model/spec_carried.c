@@ -246,7 +246,7 @@ static struct gpc_json *text_tree(const struct gpc_yaml_node *node)
 	j = node->kind == GPC_YAML_MAP ? gpc_json_object() : gpc_json_array();
 	for (size_t i = 0; i < node->n; i++) {
 		if (node->kind == GPC_YAML_MAP)
-			gpc_json_set(j, node->keys[i]->text,
+			gpc_json_append(j, node->keys[i]->text,
 				text_tree(node->items[i]));
 		else
 			gpc_json_add(j, text_tree(node->items[i]));

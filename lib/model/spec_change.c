@@ -171,6 +171,16 @@ static int lookup(const char *option, const char *key,
 	return -GPC_EUSAGE;
 }
 
+/* What a file could not say would not be read again from job.json either. */
+static int check_envs(const struct gpc_spec *spec, const char *name,
+	struct gpc_error *err)
+{
+	if (spec->envs.n <= GPC_SPEC_MAX_PAIRS)
+		return 0;
+	return gpc_fail(err, GPC_ECONFIG, "%s: more than %d variables", name,
+		GPC_SPEC_MAX_PAIRS);
+}
+
 int gpc_spec_env(struct gpc_spec *spec, const char *arg,
 	const struct gpc_spec_host *host, struct gpc_error *err)
 {
@@ -186,9 +196,10 @@ int gpc_spec_env(struct gpc_spec *spec, const char *arg,
 	}
 	if (!e && !value)
 		e = lookup("--env", key, host, &value, err);
-	if (!e)
-		gpc_pairs_set(&spec->envs, key, value);
-	return e;
+	if (e)
+		return e;
+	gpc_pairs_set(&spec->envs, key, value);
+	return check_envs(spec, "--env", err);
 }
 
 static void set_secret(struct gpc_spec *spec, const char *key,
@@ -322,7 +333,7 @@ static int env_line(struct gpc_spec *spec, struct gpc_str line, const char *name
 	else
 		gpc_pairs_set(&spec->envs, key, value);
 	gpc_spec_wipe(value);
-	return 0;
+	return check_envs(spec, name, err);
 }
 
 int gpc_spec_env_file(struct gpc_spec *spec, const char *text, size_t n,

@@ -414,7 +414,7 @@ static int read_pair(struct gpc_spec_reader *r, const struct gpc_spec_field *f,
 		return gpc_spec_expected(r, f, value, "text for '%s'", key->text);
 	if (gpc_spec_is_null(value) && !null_ok)
 		return gpc_spec_expected(r, f, value, "text for '%s'", key->text);
-	gpc_pairs_set(pairs, key->text,
+	gpc_pairs_add(pairs, key->text,         /* YAML's keys are unique */
 		gpc_spec_is_null(value) ? NULL : value->text);
 	return 0;
 }
@@ -448,7 +448,7 @@ static int read_pairs(struct gpc_spec_reader *r, const struct gpc_spec_field *f,
 {
 	gpc_auto(gpc_pairs) struct gpc_pairs pairs = {0};
 
-	return gpc_spec_read_pairs(r, f, node, false, false, 10000,
+	return gpc_spec_read_pairs(r, f, node, false, false, GPC_SPEC_MAX_PAIRS,
 		slot ? slot : &pairs);
 }
 
@@ -460,7 +460,7 @@ struct gpc_json *gpc_spec_write_pairs(const struct gpc_pairs *p)
 		return NULL;
 	object = gpc_json_object();
 	for (size_t i = 0; i < p->n; i++)
-		gpc_json_set(object, p->v[i].key,
+		gpc_json_append(object, p->v[i].key,
 			gpc_json_string(p->v[i].value));
 	return object;
 }

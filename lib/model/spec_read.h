@@ -12,6 +12,8 @@
 #define GPC_SPEC_MAX_LABELS 256
 #define GPC_SPEC_MAX_COPIED ((size_t)16 << 20)   /* bytes of text made from text */
 
+#define GPC_SPEC_MAX_PAIRS 10000         /* envs, secrets, labels: of each */
+
 struct gpc_spec_reader {
 	const char *name;              /* what messages call the input */
 	struct gpc_yaml_docs *docs;    /* owns the nodes; overlays join it */

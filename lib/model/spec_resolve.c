@@ -255,7 +255,7 @@ static int substitute_json(struct resolver *r, const struct gpc_json *j,
 		if (e)
 			return e;
 		if (object)
-			gpc_json_set(copy, gpc_json_key(m), value);
+			gpc_json_append(copy, gpc_json_key(m), value);
 		else
 			gpc_json_add(copy, value);
 	}

@@ -8,7 +8,6 @@
 #include "model/spec_read.h"
 
 #define N(a) (sizeof(a) / sizeof(*(a)))
-#define MAX_PAIRS 10000
 #define MAX_REGEX 4096
 #define MAX_GROUPS 100
 #define MAX_REPEATS 1000
@@ -78,7 +77,7 @@ static int read_envs(struct gpc_spec_reader *r, const struct gpc_spec_field *f,
 	const struct gpc_yaml_node *node, void *slot)
 {
 	gpc_auto(gpc_pairs) struct gpc_pairs pairs = {0};
-	int e = gpc_spec_read_pairs(r, f, node, true, true, MAX_PAIRS,
+	int e = gpc_spec_read_pairs(r, f, node, true, true, GPC_SPEC_MAX_PAIRS,
 		slot ? slot : &pairs);
 
 	if (!e && slot)
@@ -132,7 +131,7 @@ static int read_secrets(struct gpc_spec_reader *r,
 	if (node->kind == GPC_YAML_LIST)
 		return gpc_kind_managed_secrets.read(r, f, node,
 			spec ? &spec->managed_secrets : NULL);
-	e = gpc_spec_read_pairs(r, f, node, true, true, MAX_PAIRS, &pairs);
+	e = gpc_spec_read_pairs(r, f, node, true, true, GPC_SPEC_MAX_PAIRS, &pairs);
 	if (e || !spec)
 		return e;
 	gpc_spec_note_names(r, f, node);

@@ -32,7 +32,7 @@ int gpc_secrets_put(struct gpc_store *s, const char *job,
 	int r = 0;
 
 	gpc_vec_each(p, secrets)
-		gpc_json_set_str(values, p->key, p->value);
+		gpc_json_append(values, p->key, gpc_json_string(p->value));
 	gpc_json_set_int(j, "v", SECRETS_VERSION);
 	gpc_json_set(j, "secrets", values);
 	text = gpc_json_print(j);
@@ -51,6 +51,7 @@ int gpc_secrets_put(struct gpc_store *s, const char *job,
 static int take(const struct gpc_json *j, struct gpc_pairs *ret_secrets,
 	struct gpc_error *err)
 {
+	bool first = ret_secrets->n == 0;
 	const struct gpc_json *m;
 
 	if (gpc_json_get_int(j, "v", 0) != SECRETS_VERSION)
@@ -59,8 +60,8 @@ static int take(const struct gpc_json *j, struct gpc_pairs *ret_secrets,
 	for (m = gpc_json_first(gpc_json_get(j, "secrets")); m;
 		m = gpc_json_next(m)) {
 		if (gpc_json_str(m))
-			gpc_pairs_set(ret_secrets, gpc_json_key(m),
-				gpc_json_str(m));
+			(first ? gpc_pairs_add : gpc_pairs_set)(ret_secrets,
+				gpc_json_key(m), gpc_json_str(m));
 	}
 	return 0;
 }
