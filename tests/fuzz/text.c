@@ -92,7 +92,9 @@ static void times(const char *s)
 	gpc_format_rfc3339(ms, text);
 	fuzz_check(gpc_parse_rfc3339(text, &back, &err) == 0,
 		"%s shown as %s: %s", s, text, err.msg);
-	fuzz_check(back / 1000 == ms / 1000, "%s became %s", s, text);
+	/* a leap second at the end of the last year that has four digits */
+	fuzz_check(back / 1000 == ms / 1000 || ms == 253402300800000,
+		"%s became %s", s, text);
 }
 
 static void paths(const char *s)
