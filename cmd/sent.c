@@ -3,9 +3,12 @@
  */
 #include "cmd/sent.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/path.h"
 #include "cmd/phrase.h"
 #include "core/submit.h"
 
@@ -34,17 +37,38 @@ static const char *variable(const struct gpc_spec *spec, const char *name)
 	return value && *value ? value : NULL;
 }
 
+/* git runs elsewhere, and ssh would only mutter about a key that is not there.
+ * *ret_path stays NULL without one. */
+static int find_key(const struct gpc_spec *spec, char **ret_path,
+	struct gpc_error *err)
+{
+	const char *given = variable(spec, "GIT_SSH_KEY_PATH");
+	int r = given ? gpc_path_absolute(given, ret_path, err) : 0;
+
+	if (r || !given || access(*ret_path, R_OK) == 0)
+		return r;
+	gpc_fail_sys(err, errno, "GIT_SSH_KEY_PATH: cannot read %s", *ret_path);
+	err->code = GPC_ECONFIG;
+	return -GPC_ECONFIG;
+}
+
 static int scan_git(struct gpc_cmd *c, struct gpc_session *s,
 	const struct gpc_spec *spec, struct gpc_sent *sent,
 	struct gpc_error *err)
 {
-	const struct gpc_git_options how = {
+	gpc_autostr *key = NULL;
+	struct gpc_git_options how = {
 		.token = variable(spec, "GIT_TOKEN"),
-		.ssh_key = variable(spec, "GIT_SSH_KEY_PATH"),
 		.ask = gpc_can_ask(&c->talk),
 	};
-	int r = gpc_git_take(s, spec, &how, &sent->git, err);
+	int r = find_key(spec, &key, err);
 
+	if (gpc_pairs_has(&spec->envs, "GIT_TOKEN"))
+		gpc_log(&c->log, GPC_WARN, "envs.GIT_TOKEN is kept in the job's "
+			"record; under secrets it is not");
+	how.ssh_key = key;
+	if (!r)
+		r = gpc_git_take(s, spec, &how, &sent->git, err);
 	return r ? r : gpc_git_scan(s, spec, &sent->git, &sent->tree, err);
 }
 

@@ -138,7 +138,7 @@ static int list_refs(struct fetch *f, const char *const *patterns,
 static int no_such_ref(struct fetch *f, const char *listed,
 	struct gpc_error *err)
 {
-	gpc_auto(gpc_strv) struct gpc_strv names = {0};
+	gpc_auto(gpc_strv) struct gpc_strv names = {0}, few = {0};
 	struct gpc_str rest = gpc_str_of(listed), id, name;
 	const char *near;
 	int r;
@@ -162,8 +162,9 @@ static int no_such_ref(struct fetch *f, const char *listed,
 	if (near) {
 		gpc_hint(err, "did you mean %s?", near);
 	} else if (names.n) {
-		names.n = names.n > 5 ? 5 : names.n;
-		gpc_autostr *some = gpc_strv_join(&names, ", ");
+		for (size_t i = 0; i < names.n && i < 5; i++)
+			gpc_strv_add(&few, names.v[i]);
+		gpc_autostr *some = gpc_strv_join(&few, ", ");
 
 		gpc_hint(err, "it has %s", some);
 	}
@@ -408,9 +409,9 @@ int gpc_git_cache_get(const struct gpc_git_call *call, const char *dir,
 		return r;
 	old = is_there(found.repo);
 	r = get(&f, err);
-	if (r == -GPC_EIO && old && f.resolved) {
+	if (r == -GPC_EIO && err->sys != ENOSPC && old && f.resolved) {
 		gpc_log(log, GPC_VERBOSE, "%s is made anew: %s", found.repo,
-			err ? err->msg : "");
+			err->msg);
 		r = gpc_rmtree(found.repo, err);
 		if (!r)
 			r = get(&f, err);

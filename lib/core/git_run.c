@@ -30,18 +30,22 @@ static const char helper[] = "!f() { test \"$1\" = get && printf "
 
 /* --- what it is given ------------------------------------------------------ */
 /* Variables of git that say how the user reaches servers, not what to do. */
-static bool may_stay(const char *variable)
+static bool may_stay(const struct gpc_git_call *call, const char *variable)
 {
 	static const char *const kept[] = {
 		"GIT_SSH=", "GIT_SSH_COMMAND=", "GIT_SSH_VARIANT=", "GIT_SSL_",
 		"GIT_ASKPASS=", "GIT_PROXY_COMMAND=", "GIT_PROXY_SSL_",
 		"GIT_HTTP_USER_AGENT=", "GIT_CONFIG_GLOBAL=",
 		"GIT_CONFIG_SYSTEM=", "GIT_CONFIG_NOSYSTEM=", "GIT_EXEC_PATH=",
+		"GIT_CONFIG_COUNT=", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_",
 	};
 
+	if (call->ssh_key && gpc_starts_with(variable, "GIT_SSH_COMMAND="))
+		return false;
 	if (!gpc_starts_with(variable, "GIT_"))
 		return !gpc_starts_with(variable, "LC_") &&
-			!gpc_starts_with(variable, "LANGUAGE=");
+			!gpc_starts_with(variable, "LANGUAGE=") &&
+			(call->ask || !gpc_starts_with(variable, "SSH_ASKPASS"));
 	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) {
 		if (gpc_starts_with(variable, kept[i]))
 			return true;
@@ -68,8 +72,7 @@ static void fill_env(const struct gpc_git_call *call, const char *scope,
 	gpc_autostr *above = gpc_path_dir(call->dir);
 
 	for (char **e = environ; e && *e; e++) {
-		if (may_stay(*e) && !(call->ssh_key &&
-			gpc_starts_with(*e, "GIT_SSH_COMMAND=")))
+		if (may_stay(call, *e))
 			gpc_strv_add(env, *e);
 	}
 	gpc_strv_add(env, "LC_ALL=C");          /* its words are read below */
@@ -323,8 +326,10 @@ static void cover(char *text, const char *secret)
 	}
 }
 
-enum cause { UNKNOWN, AUTH, HOST_KEY, NETWORK, NO_REF, NO_REPO, OWNER };
+enum cause { UNKNOWN, AUTH, HOST_KEY, NETWORK, NO_REF, NO_REPO, OWNER, FULL };
 static const struct { const char *text; enum cause cause; } causes[] = {
+	{"No space left on device", FULL},
+	{"quota exceeded", FULL},
 	{"Host key verification failed", HOST_KEY},
 	{"Authentication failed", AUTH},
 	{"could not read Username", AUTH},
@@ -442,6 +447,11 @@ static int sort_out(const struct gpc_git_call *call, char *said, int status,
 		gpc_hint(err, "the repository belongs to somebody else: git "
 			"config --global --add safe.directory PATH");
 		return r;
+	case FULL:
+		gpc_fail(err, GPC_EIO, "git: %s", line);
+		if (err)
+			err->sys = ENOSPC;
+		return -GPC_EIO;
 	case UNKNOWN:
 		break;
 	}

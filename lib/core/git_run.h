@@ -18,8 +18,9 @@ struct gpc_git_call {
 };
 /* Runs `git ARG...` (NULL at the end) and appends its stdout, up to out->max
  * bytes, to out (NULL = dropped). Failures are sorted by what git said:
- * GPC_EAUTH, GPC_ENET, GPC_ENOTFOUND (no such repository or ref), GPC_EIO;
- * GPC_ECONFIG when there is no git, GPC_ECANCELED. What messages repeat of git's
+ * GPC_EAUTH, GPC_ENET, GPC_ENOTFOUND (no such ref), GPC_ECONFIG (no such
+ * repository, or no git), GPC_ECANCELED, else GPC_EIO, with sys ENOSPC for a
+ * full disk. What messages repeat of git's
  * words holds neither the token nor a password of an address. */
 int gpc_git_run(const struct gpc_git_call *call, const char *const *args,
 	struct gpc_buf *out, struct gpc_error *err) gpc_must_check;

@@ -196,7 +196,8 @@ static int take(struct gpc_session *s, const struct gpc_git_call *call,
 		r = make_scratch(call->dir, t, err);
 	if (!r)
 		r = check_out(*call, &found, t, err);
-	if (r == -GPC_EIO && !found.fetched && found.repo) {
+	if (r == -GPC_EIO && err->sys != ENOSPC && found.repo &&
+		!found.fetched) {
 		*ret_stale = true;
 		if (gpc_rmtree(found.repo, NULL))
 			*ret_stale = false;
@@ -219,9 +220,12 @@ int gpc_git_take(struct gpc_session *s, const struct gpc_spec *spec,
 		.ask = options->ask, .cancel = s->cancel};
 	gpc_auto(gpc_git_tree) struct gpc_git_tree t = {
 		.scratch_lock = -1};
+	struct gpc_error own = {0};
 	bool stale = false;
-	int r = gpc_spec_git_check(git, err);
+	int r;
 
+	err = err ? err : &own;
+	r = gpc_spec_git_check(git, err);
 	if (!r)
 		r = gpc_mkdirs(dir, 0700, err);
 	if (!r)
