@@ -102,7 +102,7 @@ struct gpc_agent {
 	struct gpc_stop stop;
 	struct gpc_exit exit;
 	bool exit_set;
-	bool artifacts_begun;
+	bool artifacts_begun, log_told;
 
 	/* facts under way */
 	int64_t beat_n, beat_due_ms;

@@ -205,6 +205,23 @@ static void log_is_cut(struct gpc_agent *a, const struct gpc_error *why)
 	gpc_set_str(&a->exit.detail, why->msg);
 }
 
+/* What stands where our bytes belong is not ours: waiting does not help, as it
+ * does while a store is full or out of reach. */
+static bool log_is_spoiled(struct gpc_agent *a, const struct gpc_error *why)
+{
+	switch (why->sys) {
+	case ENXIO:
+	case EISDIR:
+	case ENOTDIR:
+	case ELOOP:
+		return true;
+	case ENOENT:
+		return gpc_store_head(a->store, "store.json", NULL, NULL) == 0;
+	default:
+		return why->code == GPC_ECONFLICT || why->code == GPC_EPROTO;
+	}
+}
+
 /* The log's tail and exit.json. True when both are there, or not worth more. */
 static bool reported(struct gpc_agent *a, int64_t now_ms)
 {
@@ -221,7 +238,8 @@ static bool reported(struct gpc_agent *a, int64_t now_ms)
 		gpc_metrics_tick(a->metrics);
 	full = !gpc_logs_flush(a->logs, &err);
 	GPC_CRASH("agent.log_flushed");
-	if (full && err.sys != ENOSPC && since < GPC_AGENT_DRAIN_MS)
+	if (full && err.sys != ENOSPC && !log_is_spoiled(a, &err)
+		&& since < GPC_AGENT_DRAIN_MS)
 		return false;
 	if (full && since < FULL_MS)
 		return false;
@@ -329,6 +347,10 @@ static void check_room(struct gpc_agent *a, int64_t now_ms)
 	struct gpc_error err = {0};
 	int64_t since = gpc_logs_failing_since(a->logs, &err);
 
+	if (since && now_ms - since >= FULL_MS && !a->log_told) {
+		a->log_told = true;
+		gpc_agent_note(a, "the log cannot be stored: %s", err.msg);
+	}
 	if (since && (err.sys == ENOSPC || err.sys == EDQUOT)
 		&& now_ms - since >= FULL_MS && !a->stop.asked)
 		gpc_agent_stop(a, GPC_REASON_DISK_FULL,

@@ -414,7 +414,8 @@ static int file_append(struct gpc_store *s, const char *key, uint64_t offset,
 	const void *data, size_t n, bool sync, struct gpc_error *err)
 {
 	struct file_state *f = s->state;
-	gpc_autofd fd = openat(f->root, key, O_WRONLY | O_CLOEXEC);
+	/* Nobody may be made to wait for the reader of a pipe. */
+	gpc_autofd fd = openat(f->root, key, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 	bool made = false;
 	char dir[520];
 	int r, sys;
