@@ -138,8 +138,13 @@ static void tick(struct gpc_logs *l, int stream, int64_t now_ms)
 {
 	struct gpc_error err = {0};
 	int64_t next = now_ms + FAR_MS;
-	int r = gpc_stream_tick(l->w[stream], now_ms, &next, &err);
+	int r = 0;
 
+	/* The two have clocks of their own, and a full one goes out early. */
+	if (stream == LOG && gpc_stream_is_due(l->w[LOG], now_ms))
+		r = gpc_stream_send(l->w[MARKS], now_ms, &err);
+	if (r == 0)
+		r = gpc_stream_tick(l->w[stream], now_ms, &next, &err);
 	l->due_ms[stream] = r < 0 ? now_ms + RETRY_MS : next;
 	/* The others share its store: the log's fate is theirs. */
 	if (stream == LOG)

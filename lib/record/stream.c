@@ -217,17 +217,39 @@ int gpc_stream_flush(struct gpc_stream_writer *w, struct gpc_error *err)
 
 /* --- when -------------------------------------------------------------- */
 
+static bool must_sync(const struct gpc_stream_writer *w, int64_t now_ms)
+{
+	return w->acked < gpc_stream_offset(w) &&
+		now_ms - w->synced_ms >= SYNC_MS;
+}
+
+bool gpc_stream_is_due(const struct gpc_stream_writer *w, int64_t now_ms)
+{
+	if (!w->pending.len)
+		return false;
+	if (w->pending.len >= OBJECT_MAX)
+		return true;
+	if (w->append)
+		return now_ms - w->sent_ms >= GATHER_MS || must_sync(w, now_ms);
+	return !w->sent_ms || now_ms - w->sent_ms >= w->interval_ms;
+}
+
+int gpc_stream_send(struct gpc_stream_writer *w, int64_t now_ms,
+	struct gpc_error *err)
+{
+	if (!w->pending.len)
+		return 0;
+	w->sent_ms = now_ms;
+	return send(w, 1, false, err);
+}
+
 static int tick_append(struct gpc_stream_writer *w, int64_t now_ms,
 	int64_t *ret_next_ms, struct gpc_error *err)
 {
-	bool due = w->pending.len &&
-		(now_ms - w->sent_ms >= GATHER_MS ||
-		w->pending.len >= OBJECT_MAX);
-	bool sync = w->acked < gpc_stream_offset(w) &&
-		now_ms - w->synced_ms >= SYNC_MS;
+	bool sync = must_sync(w, now_ms);
 	int r;
 
-	if (due || sync) {
+	if (sync || gpc_stream_is_due(w, now_ms)) {
 		r = send(w, 1, sync, err);
 		w->sent_ms = now_ms;
 		if (r < 0)

@@ -27,6 +27,12 @@ int gpc_stream_write(struct gpc_stream_writer *w, const void *data, size_t n,
  * appends, writes are gathered for up to 50 ms. */
 int gpc_stream_tick(struct gpc_stream_writer *w, int64_t now_ms,
 	int64_t *ret_next_ms, struct gpc_error *err) gpc_must_check;
+/* Whether a tick at now_ms would send bytes. */
+bool gpc_stream_is_due(const struct gpc_stream_writer *w, int64_t now_ms);
+/* Sends all that waits, due or not, without making it durable. For a stream
+ * that must be there before another one: marks before their bytes. */
+int gpc_stream_send(struct gpc_stream_writer *w, int64_t now_ms,
+	struct gpc_error *err) gpc_must_check;
 /* Sends and syncs everything. */
 int gpc_stream_flush(struct gpc_stream_writer *w,
 	struct gpc_error *err) gpc_must_check;

@@ -224,10 +224,41 @@ TEST(a_dead_store_blocks_the_writer)
 	rig_close(&r);
 }
 
+/* A reader takes bytes of which it knows no mark for the last source's. The
+ * clock stands still, so that only a full object goes out early. */
+static void marks_come_before_their_bytes(void **state)
+{
+	enum { BLOCK = 64 << 10, N = 160 };
+	gpc_autostr *block = gpc_alloc(BLOCK);
+	int64_t now = gpc_boot_ms();
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	for (int i = 0; i < N; i++) {
+		struct gpc_buf marks = {0};
+		uint64_t size = 0, known = 0;
+		gpc_key key;
+
+		assert_int_equal(write(gpc_logs_write_fd(r.logs, i % 2), block,
+			BLOCK), BLOCK);
+		gpc_logs_pump(r.logs, now);
+		assert_ok(gpc_stream_size(r.inner, gpc_key_rank(key, JOB, 1, 0,
+			"log/"), &size, &err));
+		read_stream(&r, "marks/", &marks);
+		for (size_t k = 0; k < marks.len; k++)
+			known += marks.data[k] == '\n' ? BLOCK : 0;
+		assert_true(size <= known);
+		gpc_buf_clear(&marks);
+	}
+	rig_close(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_sources_stay_apart),
+		cmocka_unit_test(marks_come_before_their_bytes),
 		cmocka_unit_test(lost_answers_lose_and_double_nothing),
 		cmocka_unit_test(a_dead_store_blocks_the_writer),
 	};
