@@ -6,6 +6,7 @@
  */
 #include "core/git_cache.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,6 +40,16 @@ void gpc_git_found_clear(struct gpc_git_found *f)
 static bool is_commit_id(const char *s)
 {
 	return s && (gpc_is_hex(s, 40) || gpc_is_hex(s, 64));
+}
+
+/* A whole commit id in lower case; owned, NULL when ref is none. */
+static char *whole_id(const char *ref)
+{
+	gpc_autostr *low = gpc_strdup(ref);
+
+	for (char *p = low; p && *p; p++)
+		*p = (char)tolower((unsigned char)*p);
+	return is_commit_id(low) ? gpc_steal(&low) : NULL;
 }
 
 static bool is_short_id(const char *s)
@@ -343,14 +354,15 @@ static int keep(struct fetch *f, struct gpc_error *err)
 static int get(struct fetch *f, struct gpc_error *err)
 {
 	struct gpc_git_found *found = f->found;
+	gpc_autostr *id = whole_id(f->ref);
 	bool has = false;
 	int r = 0;
 
 	found->fetched = false;
 	found->commit[0] = '\0';
 	gpc_set_str(&found->refname, NULL);
-	if (is_commit_id(f->ref))
-		memcpy(found->commit, f->ref, strlen(f->ref) + 1);
+	if (id)
+		memcpy(found->commit, id, strlen(id) + 1);
 	else
 		r = resolve(f, err);
 	f->resolved = r == 0;

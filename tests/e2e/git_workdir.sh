@@ -79,7 +79,7 @@ gpc wait @ 2>/dev/null
 is "$(head_of @)" "$first" "the same commit from elsewhere makes the same snapshot"
 
 # --- what a ref may be ------------------------------------------------------
-for ref in v1 "$ONE" refs/heads/main HEAD; do
+for ref in v1 "$ONE" "$(echo "$ONE" | tr a-f A-F)" refs/heads/main HEAD; do
 	run gpc submit -n --json job.yaml --git-ref "$ref"
 	like "$out" "\"commit\": \"$ONE\"" "ref $ref"
 done
