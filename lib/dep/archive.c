@@ -83,6 +83,7 @@ struct gpc_archive_reader {
 	gpc_archive_in_fn *in;
 	void *arg;
 	bool empty;             /* in never delivered a byte */
+	uint64_t left;          /* of what the entry announced */
 	int r;
 	struct gpc_error err;
 };
@@ -350,6 +351,7 @@ int gpc_zstd_reader_new(gpc_archive_in_fn *in, void *arg,
 		return result;
 	if (lib.archive_read_next_header(r->a, &entry) != ARCHIVE_OK)
 		return fail_read(r, err);
+	r->left = UINT64_MAX;
 	*ret_r = gpc_steal(&r);
 	return 0;
 }
@@ -376,7 +378,7 @@ int gpc_archive_next(struct gpc_archive_reader *r, const char **ret_path,
 		return gpc_fail(err, GPC_EPROTO,
 			"the archive holds an entry that is not a plain file");
 	*ret_path = path;
-	*ret_size = (uint64_t)lib.archive_entry_size(entry);
+	*ret_size = r->left = (uint64_t)lib.archive_entry_size(entry);
 	return 0;
 }
 
@@ -397,6 +399,11 @@ int gpc_archive_read(struct gpc_archive_reader *r, void *data, size_t n,
 	}
 	if (r->empty)
 		return gpc_fail(err, GPC_EPROTO, "the zstd stream is empty");
+	/* An entry that claims to be sparse may hold more than its size. */
+	if (done > r->left)
+		return gpc_fail(err, GPC_EPROTO,
+			"the archive holds an entry that is not a plain file");
+	r->left -= done;
 	*ret_n = done;
 	return 0;
 }
