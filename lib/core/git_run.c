@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -171,6 +172,7 @@ static void become(const struct gpc_git_call *call, char *const *argv,
 	sigemptyset(&plain.sa_mask);
 	sigaction(SIGPIPE, &plain, NULL);
 	sigaction(SIGXFSZ, &plain, NULL);
+	umask(022);             /* the folders around it are private */
 	if (!call->ask)
 		setpgid(0, 0);
 	if (none >= 0 && dup2(none, STDIN_FILENO) >= 0 &&
