@@ -105,5 +105,7 @@ int gpc_command_external(char *const *argv, struct gpc_error *err);
 typedef void gpc_plugin_fn(void *arg, const char *name, const char *path);
 void gpc_command_plugins(gpc_plugin_fn *fn, void *arg);
 extern const struct gpc_opt gpc_opts_global[];   /* of struct gpc_globals */
+struct gpc_first { bool version; };
+extern const struct gpc_opt gpc_opts_first[];    /* before a command only */
 extern const struct gpc_opt gpc_opts_store[];
 extern const struct gpc_opt gpc_opts_output[];

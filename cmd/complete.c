@@ -26,7 +26,7 @@ static struct tables tables_of(const struct gpc_command *command)
 	unsigned flags = command ? command->flags : GPC_CMD_STORE;
 
 	return (struct tables){{
-		command ? command->options : NULL,
+		command ? command->options : gpc_opts_first,
 		flags & GPC_CMD_OUTPUT ? gpc_opts_output : NULL,
 		flags & GPC_CMD_STORE ? gpc_opts_store : NULL,
 		gpc_opts_global,

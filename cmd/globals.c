@@ -20,6 +20,12 @@ const struct gpc_opt gpc_opts_store[] = {
 	GPC_OPT_END
 };
 
+const struct gpc_opt gpc_opts_first[] = {
+	GPC_OPT_FLAG('V', "version", struct gpc_first, version,
+		"the same as gpucloud version", .key = GPC_OPT_NO_KEY),
+	GPC_OPT_END
+};
+
 const struct gpc_opt gpc_opts_global[] = {
 	GPC_OPT_COUNT('v', "verbose", struct gpc_globals, verbose,
 		"say more; twice: everything", .key = "log_level"),

@@ -30,6 +30,9 @@ void gpc_help_all(struct gpc_buf *out)
 	add_group("Around it", GPC_GROUP_AROUND, out);
 	gpc_buf_adds(out, "\nOptions of every command:\n");
 	gpc_opt_help(gpc_opts_global, out);
+	gpc_buf_adds(out, "\nOptions before a command:\n");
+	gpc_opt_help(gpc_opts_first, out);
+	gpc_opt_help(gpc_opts_store, out);
 	gpc_buf_adds(out, "\nThe options of one command: gpucloud COMMAND "
 		"--help. Manual: man gpucloud.\n");
 }

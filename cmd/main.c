@@ -225,14 +225,9 @@ static int run_command(struct gpc_cmd *c, int argc, char *const *argv,
 static int parse_first(struct gpc_cmd *c, int argc, char *const *argv,
 	bool *ret_version, struct gpc_opt_args *ret_args, struct gpc_error *err)
 {
-	struct first { bool version; } first = {0};
-	static const struct gpc_opt own[] = {
-		GPC_OPT_FLAG('V', "version", struct first, version,
-			"the same as gpucloud version"),
-		GPC_OPT_END
-	};
+	struct gpc_first first = {0};
 	const struct gpc_opt_set sets[] = {
-		{own, &first}, {gpc_opts_store, &c->global},
+		{gpc_opts_first, &first}, {gpc_opts_store, &c->global},
 		{gpc_opts_global, &c->global},
 	};
 	int r = gpc_opt_parse(sets, 3, argc, argv, GPC_OPT_STOP_AT_WORD,
