@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/complete.h"
+#include "cmd/config_complete.h"
 #include "cmd/help_spec.h"
 #include "core/request.h"
 #include "model/gpu_alias.h"
@@ -75,13 +76,6 @@ static void offer_commands(struct gpc_completion *k)
 static void offer_field(void *arg, const char *path, const char *help)
 {
 	gpc_complete_offer(arg, path, help);
-}
-
-static void offer_keys(struct gpc_completion *k)
-{
-	for (int i = 0; i < GPC_CONFIG__COUNT; i++)
-		gpc_complete_offer(k, gpc_config_fields[i].name,
-			gpc_config_fields[i].doc);
 }
 
 static void offer_templates(struct gpc_completion *k)
@@ -183,7 +177,14 @@ void gpc_complete_kind(struct gpc_completion *k, enum gpc_complete kind,
 		gpc_help_spec_each(offer_field, k);
 		break;
 	case GPC_COMPLETE_KEY:
-		offer_keys(k);
+		gpc_config_complete_keys(k);
+		break;
+	case GPC_COMPLETE_KEY_VALUE:
+		if (k->n_typed > 1)
+			gpc_config_complete_value(k, k->typed[1]);
+		break;
+	case GPC_COMPLETE_PROFILE:
+		gpc_config_complete_profiles(k);
 		break;
 	case GPC_COMPLETE_TEMPLATE:
 		offer_templates(k);

@@ -277,6 +277,8 @@ static enum gpc_complete next(const char *const *words, int n)
 	if (n == 1 && (gpc_eq(words[0], "get") || gpc_eq(words[0], "set") ||
 		gpc_eq(words[0], "unset")))
 		return GPC_COMPLETE_KEY;
+	if (gpc_eq(words[0], "set"))
+		return GPC_COMPLETE_KEY_VALUE;
 	return gpc_eq(words[0], "trust") ? GPC_COMPLETE_FILE :
 		GPC_COMPLETE_NONE;
 }

@@ -16,7 +16,8 @@ const struct gpc_opt gpc_opts_store[] = {
 		"where state lives: file:///PATH or a folder",
 		.complete = GPC_COMPLETE_DIR, .key = "store"),
 	GPC_OPT_STR(0, "profile", struct gpc_globals, profile, "NAME",
-		"use this profile of the configuration", .key = "profile"),
+		"use this profile of the configuration",
+		.complete = GPC_COMPLETE_PROFILE, .key = "profile"),
 	GPC_OPT_END
 };
 

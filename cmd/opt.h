@@ -68,6 +68,8 @@ enum gpc_complete {
 	GPC_COMPLETE_COMMAND,
 	GPC_COMPLETE_FIELD,       /* of a spec: "limits.cost" */
 	GPC_COMPLETE_KEY,         /* of the configuration */
+	GPC_COMPLETE_KEY_VALUE,   /* of the key that is the second word */
+	GPC_COMPLETE_PROFILE,
 	GPC_COMPLETE_TEMPLATE,
 	GPC_COMPLETE_INFRA,
 	GPC_COMPLETE_GPU,
