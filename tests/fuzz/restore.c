@@ -21,7 +21,7 @@
 
 enum { MAX_ENTRIES = 16, TAR_BLOCK = 512 };
 enum { OVERWRITE = 1, UNSORTED = 2, LIE_ABOUT_SIZE = 4, RAW_LINE = 8,
-	TWICE = 16 };
+	TWICE = 16, VERIFY = 32 };
 /* of an entry */
 enum { KIND = 3, LIE_HASH = 4, OTHER_NAME = 8, NEW_PACK = 16, ODD_TYPE = 32,
 	LIE_SIZE = 64, ODD_PATH = 128 };
@@ -409,13 +409,20 @@ static struct gpc_json *make_head(struct snapshot *x, uint8_t flags)
 }
 
 /* --- restoring, and what came of it ---------------------------------------- */
+/* ".gpucloud-" and 16 characters of base32, which no input is likely to ask
+ * for. */
+static bool is_temporary(const char *name)
+{
+	return gpc_starts_with(name, ".gpucloud-") && strlen(name) == 26
+		&& strspn(name + 10, "abcdefghijklmnopqrstuvwxyz234567") == 16;
+}
+
 static void check_restored(void *arg, const char *path, const struct stat *st)
 {
 	const struct snapshot *x = arg;
 	char hex[65];
 
-	fuzz_check(!gpc_starts_with(gpc_path_base(path), ".gpucloud-")
-		|| gpc_ends_with(path, ".gpucloud-a"), "%s was left", path);
+	fuzz_check(!is_temporary(gpc_path_base(path)), "%s was left", path);
 	fuzz_check((st->st_mode & 07000) == 0, "%s has mode %o", path,
 		(unsigned)st->st_mode);
 	if (!S_ISREG(st->st_mode) || st->st_size > 1000
@@ -431,7 +438,7 @@ static void restore(const struct snapshot *x, const struct gpc_json *head,
 {
 	const struct gpc_restore_options o = {.threads = 1,
 		.overwrite = flags & OVERWRITE};
-	gpc_autostr *sub = at("o/sub");
+	gpc_autostr *sub = at("o/sub");     /* for what is relative to it */
 	struct gpc_error err = {0};
 	int r;
 
@@ -443,6 +450,25 @@ static void restore(const struct snapshot *x, const struct gpc_json *head,
 	fuzz_same(gpc_strdup(place.before), outside(),
 		"something outside the target changed");
 	walk(place.target, check_restored, (void *)(uintptr_t)x);
+}
+
+static void on_damage(void *arg, const char *path, const char *blob,
+	const char *what)
+{
+	(void)arg;
+	(void)path;
+	fuzz_check(what[0] && (!blob || gpc_is_hex(blob, 64)),
+		"damage without a word");
+}
+
+static void verify(const struct snapshot *x, const struct gpc_json *head)
+{
+	const struct gpc_verify_options o = {.threads = 1};
+	struct gpc_error err = {0};
+
+	if (gpc_snapshot_verify(x->store, head, "blobs/", &o, on_damage, NULL,
+		&err) < 0)
+		fuzz_check(err.msg[0], "an error without a message");
 }
 
 static void snapshot_clear(struct snapshot *x)
@@ -493,6 +519,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	restore(&x, head, flags);
 	if (flags & TWICE)
 		restore(&x, head, flags ^ OVERWRITE);
+	if (flags & VERIFY)
+		verify(&x, head);
 	snapshot_clear(&x);
 	return 0;
 }
