@@ -272,9 +272,58 @@ static void test_help(void **state)
 	assert_null(gpc_opt_find(few, "no-follow"));
 }
 
+/* Values as the configuration writes them. */
+static void test_texts(void **state)
+{
+	static const struct { const char *option, *text; bool good; } cases[] = {
+		{"follow", "true", true}, {"follow", "off", true},
+		{"follow", "maybe", false}, {"color", "no", true},
+		{"color", "auto", false}, {"name", "x", true},
+		{"verbose", "2", true}, {"verbose", "-1", false},
+		{"tail", "7", true}, {"tail", "0", false}, {"tail", "x", false},
+		{"size", "1GB", true}, {"size", "big", false},
+		{"wait", "90", true}, {"wait", "soon", false},
+		{"tether", "true", true}, {"tether", "false", true},
+		{"tether", "5m", true}, {"tether", "x", false},
+		{"since", "2h", true}, {"since", "2026-13-01", false},
+		{"max-cost", "80 CNY", true}, {"max-cost", "much", false},
+		{"shape", "flat", true}, {"shape", "oval", false},
+		{"env", "A=1", true},
+	};
+	struct ctx c = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct gpc_opt *row = gpc_opt_find(rows, cases[i].option);
+		struct gpc_error err = {0};
+		int r = gpc_opt_check_text(row, cases[i].text, "k", &err);
+
+		if (r != (cases[i].good ? 0 : -GPC_ECONFIG))
+			fail_msg("%s: %s", cases[i].option, cases[i].text);
+		if (r && strncmp(err.msg, "k: ", 3))
+			assert_string_equal(err.msg, "k: ...");
+	}
+	assert_int_equal(gpc_opt_set_text(gpc_opt_find(rows, "tether"), &c,
+		"yes", "k", NULL), 0);
+	assert_true(c.tether == 600000);
+	assert_int_equal(gpc_opt_set_text(gpc_opt_find(rows, "tether"), &c,
+		"no", "k", NULL), 0);
+	assert_true(c.tether == 0);
+	assert_int_equal(gpc_opt_set_text(gpc_opt_find(rows, "color"), &c,
+		"no", "k", NULL), 0);
+	assert_int_equal(c.color, GPC_OFF);
+	assert_int_equal(gpc_opt_set_text(gpc_opt_find(rows, "verbose"), &c,
+		"2", "k", NULL), 0);
+	assert_int_equal(c.verbose, 2);
+	assert_int_equal(gpc_opt_set_text(gpc_opt_find(rows, "shape"), &c,
+		"square", "k", NULL), 0);
+	assert_int_equal(c.shape, SQUARE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_every_type),
 		cmocka_unit_test(test_tri_and_implied),
 		cmocka_unit_test(test_times),
