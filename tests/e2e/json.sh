@@ -56,6 +56,12 @@ Y
 
 json version version --json
 json template init --list --json
+json config config get color --json
+echo 'store: /srv' >.gpucloud.yaml
+gpc config trust 2>/dev/null
+json trust config trust --list --json
+gpc config trust --remove
+rm .gpucloud.yaml
 json job-none status --json
 json cost-none cost --json
 json release-none release --orphans --json
