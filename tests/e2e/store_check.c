@@ -238,6 +238,9 @@ int main(int argc, char **argv)
 		r = gpc_store_list(c.store, "", NULL, note_key, &c, &err);
 	if (r < 0) {
 		printf("bad %s: %s\n", argc < 2 ? "usage" : argv[1], err.msg);
+		gpc_strv_clear(&c.keys);
+		gpc_map_clear(&c.have);
+		gpc_store_free(c.store);
 		return 2;
 	}
 	for (size_t i = 0; i < c.keys.n; i++)

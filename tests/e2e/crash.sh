@@ -1,0 +1,364 @@
+#!/bin/sh
+# Dying at every crash point, one at a time and in pairs. The points are named in
+# the sources by GPC_CRASH (lib/base/crash.h). Each of the scenarios below runs
+# once unharmed, which shows what points it passes; then once for each point (and
+# for each process that passes it) with that point armed. What is left is helped
+# as a user would: `wait`, `release`, submitting again. After that everything must
+# be right: state, processes, machines bought, blobs, files.
+#   crash.sh [--long]            all pairs that can occur together, not a sample
+#   crash.sh --walk 'SCENARIO POINT[:N][,POINT...]'     one of them, with details
+# shellcheck disable=SC2034  # used by lib.sh
+[ "${1:-}" != --long ] || export GPUCLOUD_TEST_LONG=1
+self=$(realpath "$0")
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+CHECK=$(dirname "$(dirname "$GPUCLOUD_BIN")")/tests/e2e/store-check
+SCENARIOS="plain paid gang request save sweep remove"
+export GPUCLOUD_CRASH_DIR="$T/crash"
+mkdir "$GPUCLOUD_CRASH_DIR"
+
+# --- scenarios -------------------------------------------------------------
+# Each is a function that does what a user does, dies with the client when that
+# is killed, and says in $want what its jobs may end as.
+
+# A workspace, a secret, a program.
+plain() {
+	mkdir -p ws/sub
+	echo hello >ws/a
+	head -c 50000 "$GPUCLOUD_BIN" >ws/sub/b
+	again='gpc submit -q --once key --workdir ws --secret TOKEN=@token --name plain -- cat a'
+	echo secret >token
+	submit
+	want='^SUCCEEDED completed [12]$'
+}
+
+# Three checkpoints, two of them kept; artifacts; a second attempt that goes on
+# from a checkpoint because the first one takes its own machine down.
+save() {
+	mkdir -p ws
+	echo hello >ws/a
+	cat >save.yaml <<'Y'
+name: save
+workdir: ws
+file_mounts: {~/one: ws/a}
+run: |
+  i=0
+  [ -z "${GPUCLOUD_RESUME_FROM:-}" ] || i=$(cat "$GPUCLOUD_RESUME_FROM/n")
+  while [ "$i" -lt 3 ]; do
+    i=$((i + 1))
+    echo "$i" >"$GPUCLOUD_CHECKPOINT_DIR/n"
+    gpucloud checkpoint save -q || exit 5
+  done
+  echo saved
+  if [ "$GPUCLOUD_ATTEMPT" = 1 ]; then sleep 0.3; kill -9 $PPID; sleep 60; fi
+  echo result >result
+checkpoint: {path: state, upload_every: 1s}
+artifacts: [{path: result}]
+Y
+	again='gpc submit -q --once key save.yaml'
+	submit
+	want='^SUCCEEDED completed [23]$'
+}
+
+# What one asks of a running job, and of one that has ended.
+request() {
+	cat >request.yaml <<'Y'
+name: request
+run: |
+  trap 'kill $!' USR1
+  [ "$GPUCLOUD_ATTEMPT" -gt 1 ] && [ -e "$GPUCLOUD_CHECKPOINT_DIR/n" ] && exit
+  echo 1 >"$GPUCLOUD_CHECKPOINT_DIR/n"
+  while :; do sleep 60 & wait; done
+checkpoint: {path: state}
+Y
+	echo secret >token
+	again='gpc submit -q -d --once key --secret TOKEN=@token request.yaml'
+	submit
+	job=$(newest)
+	[ -n "$job" ] || return
+	running "$job"
+	ask gpc signal -q "$job" USR1
+	ask gpc checkpoint save -q "$job"
+	ask gpc update -q -y --time 1h "$job"
+	ask gpc cancel -q "$job"
+	ask gpc wait -q "$job"
+	until_it_works gpc resume -q -d --secret TOKEN=@token "$job"
+	want='^SUCCEEDED completed [2345]$'
+}
+
+# Bought by the hour; the first zone is sold out.
+paid() {
+	cloud=$XDG_STATE_HOME/gpucloud/fake
+	mkdir -p "$cloud"
+	# What is gone is listed for a while: else absence means it only after 5 min.
+	echo '{"boot": true, "gone_ms": 60000,
+		"faults": [{"op": "create", "fault": "no_capacity"}]}' >"$cloud/script.json"
+	again='gpc submit -q -y --once key --infra fake --name paid -- echo paid'
+	submit
+	want='^SUCCEEDED completed [12]$'
+}
+
+# Two ranks that both own parts of the checkpoints.
+gang() {
+	cat >gang.yaml <<'Y'
+name: gang
+num_nodes: 2
+run: echo "$GPUCLOUD_NODE_RANK" >"$GPUCLOUD_CHECKPOINT_DIR/n.$GPUCLOUD_NODE_RANK"
+checkpoint: {path: state, ranks: all}
+artifacts: [{path: state, to: file:///TO}]
+Y
+	sed -i "s|/TO|$PWD/to|" gang.yaml
+	again='gpc submit -q --once key gang.yaml'
+	submit
+	want='^SUCCEEDED completed [123]$'
+}
+
+# What submits that died long ago left, and a node without its job.
+sweep() {
+	again='gpc submit -q -d --once key -- sleep 0.3'
+	submit
+	job=$(newest)
+	[ -n "$job" ] || return
+	ask gpc wait -q "$job"
+	mkdir -p "$STORE/secrets"
+	echo old >"$STORE/secrets/gone-aaaaaa"
+	echo '{}' >"$STORE/index/live/1700000000-gone-aaaaaa.json"
+	touch -d '2 days ago' "$STORE/secrets/gone-aaaaaa" \
+		"$STORE/index/live/1700000000-gone-aaaaaa.json"
+	lost=$(gpc submit -q -d -- sleep 600) || lost=$(newest)
+	[ -n "$lost" ] && [ "$lost" != "$job" ] || return
+	running "$lost"
+	# shellcheck disable=SC2046
+	kill_pids KILL $(supervisors)
+	rm -rf "$STORE/jobs/$lost"
+	rm -f "$STORE"/index/*/*"$lost"*
+	ask gpc release -q --orphans
+	want='^SUCCEEDED completed [12]$'
+}
+
+# Old checkpoints go, then the job, and then what it had submitted.
+remove() {
+	mkdir -p ws
+	echo hello >ws/a
+	cat >remove.yaml <<'Y'
+name: remove
+workdir: ws
+run: |
+  for i in 1 2 3; do
+    echo "$i" >"$GPUCLOUD_CHECKPOINT_DIR/n"
+    gpucloud checkpoint save -q || exit 5
+  done
+checkpoint: {path: state, keep: 4}
+Y
+	again='gpc submit -q --once key remove.yaml'
+	submit
+	job=$(newest)
+	[ -n "$job" ] || return
+	ask gpc wait -q "$job"
+	ask gpc release -q "$job"
+	until_it_works gpc checkpoint prune -q --keep 2 "$job"
+	sleep 1
+	until_it_works gpc prune -q -y --jobs --older-than 1s
+	find "$STORE/blobs" -exec touch -d '40 days ago' {} +
+	until_it_works gpc prune -q -y --blobs
+	find "$STORE/blobs" -type f -exec touch -d '20 days ago' {} +
+	until_it_works gpc prune -q -y --blobs
+	left=0
+}
+
+# --- what a user does ------------------------------------------------------
+newest() { gpc status -o json | jq -r 'first(.. | .job? // empty | strings)'; }
+supervisors() {
+	for p in $(pids_with "$T/"); do
+		tr '\0' ' ' 2>/dev/null <"/proc/$p/cmdline" |
+			grep -q '^[^ ]* supervise ' && echo "$p"
+	done
+}
+running() { # JOB; in between nobody may be there who moves it
+	for _ in 1 2 3 4 5 6 7 8 9; do
+		wait_until 2 in_state "$1" RUNNING && return
+		gpc supervise -q --once 2>/dev/null
+	done
+}
+killed() { [ "$1" -eq 137 ]; }
+
+ask() { # a request that was cut short is made again
+	"$@"
+	rc=$?
+	! killed $rc || "$@"
+}
+
+until_it_works() {
+	for _ in 1 2 3; do
+		"$@" && return
+	done
+}
+
+# Submits again until there is a job; --once makes that safe.
+submit() {
+	for _ in 1 2 3; do
+		eval "$again"
+		rc=$?
+		killed $rc || return 0
+	done
+}
+
+# --- one walk ---------------------------------------------------------------
+flaw() { echo "flaw: $*"; }
+
+recover() {
+	# shellcheck disable=SC2046  # a list of ids
+	for job in $(gpc status -q -o name); do
+		gpc wait -q "$job"
+		gpc release -q "$job" || gpc release -q "$job"
+	done
+	gpc release -q --orphans || gpc release -q --orphans
+	wait_until 20 none_left || flaw "still running: $(pids_with "$T/" | tr '\n' ' ')"
+}
+
+# A month later: whatever may wait for a sweep has been waiting.
+grow_old() {
+	find "$STORE" "$XDG_STATE_HOME" "$XDG_CACHE_HOME" -exec touch -h -d '40 days ago' {} +
+	gpc supervise -q --once
+	gpc prune -q -y --blobs
+	for job in $(gpc status -q -o name); do
+		gpc checkpoint prune -q --keep 99 "$job" >/dev/null
+	done
+}
+
+check_store() {
+	"$CHECK" "file://$STORE" >check || true
+	case ${points:-} in *,*) want='^(SUCCEEDED completed|FAILED no_progress) ' ;; esac
+	sed -n 's/^job [^ ]* //p' check | while read -r line; do
+		echo "$line" | grep -Eq "${want:-.}" || flaw "ended as: $line"
+	done
+	sed -n 's/^bad/flaw:/p; s/^unreferenced/flaw: unreferenced/p' check
+	find "$STORE" -name '.tmp-*' | sed 's/^/flaw: temporary file /'
+	# the same without any code of ours
+	find "$STORE" -path '*/blobs/*' -type f -exec sha256sum {} + |
+		awk '{ n = split($2, p, "/"); if (p[n] != $1) print "flaw: " $2 }'
+}
+
+check_machines() {
+	nodes=$XDG_STATE_HOME/gpucloud
+	find "$nodes/nodes" -mindepth 1 ! -name .lock 2>/dev/null |
+		sed 's/^/flaw: left of a node: /'
+	for f in "$nodes"/fake/nodes/*.json; do
+		[ -e "$f" ] || continue
+		jq -e '.gone_boot_ms > 0' "$f" >/dev/null || flaw "never given back: $f"
+	done
+	[ -z "$(ls "$nodes/fake/run" 2>/dev/null)" ] || flaw "left in fake/run"
+	[ ! -e "$nodes/fake/ledger" ] || jq -rs 'map(select(.made > 0)) | group_by(.token)[]
+		| select((map(.made) | add) > 1) | "flaw: bought twice: \(.[0].token)"' \
+		"$nodes/fake/ledger"
+}
+
+walk() { # SCENARIO POINTS
+	want=
+	left=1 # jobs
+	points=$2
+	[ -z "$2" ] || export GPUCLOUD_CRASH="$2"
+	"$1" >"$T/out" 2>&1
+	unset GPUCLOUD_CRASH
+	{
+		recover
+		jobs=$(find "$STORE/jobs" -name job.json 2>/dev/null | wc -l)
+		[ "$jobs" -eq "$left" ] || flaw "$jobs jobs"
+		grow_old
+		check_store
+		check_machines
+	} >>"$T/out" 2>&1
+}
+
+died() { find "$GPUCLOUD_CRASH_DIR" -name '*.died' | sed 's|.*/||; s/\.died$//' | sort; }
+
+# Prints "ok WALK: DIED-AT" or "bad WALK: WHY", one line.
+one() {
+	start=$(now_ms)
+	walk "$1" "${2:-}"
+	cat "$T"/sanitizer.* 2>/dev/null | sed 's/^/flaw: /' >>"$T/out"
+	if grep -q '^flaw: ' "$T/out"; then
+		echo "bad $1 ${2:-}: $(sed -n 's/^flaw: //p' "$T/out" | head -n 8 | tr '\n' ';')"
+		[ -z "${GPUCLOUD_TEST_KEEP:-}" ] || echo "   kept: $T"
+	else
+		echo "ok $1 ${2:-}: died at $(died | tr '\n' ' ')($(($(now_ms) - start)) ms)"
+	fi
+	[ -z "${TRACE:-}" ] || [ -n "${2:-}" ] || cp "$GPUCLOUD_CRASH_DIR/passed" "$TRACE/$1"
+}
+
+if [ "${1:-}" = --walk ]; then
+	# shellcheck disable=SC2086  # a list of words
+	one $2
+	[ -z "${VERBOSE:-}" ] || cat "$T/out"
+	exit
+fi
+
+# --- all of them ------------------------------------------------------------
+grep -qa GPUCLOUD_CRASH_DIR "$GPUCLOUD_BIN" ||
+	skip_all "this build has no crash points (meson option crash_points)"
+LIMIT=$((120 * SLOW)) # seconds for one walk
+PLACES=${GPUCLOUD_CRASH_JOBS:-8} # a walk waits most of its time
+
+walk_all() { # FILE: lines "SCENARIO [POINTS]"; results in order of their ends
+	xargs -P "$PLACES" -I '{}' sh -c \
+		'timeout -k 5 "$1" sh "$2" --walk "$3" || echo "bad $3: took too long"' \
+		sh "$LIMIT" "$self" '{}' <"$1"
+}
+
+# The points of a scenario in the order in which they are passed first, for each
+# process that passes them: "NAME" or "NAME:N".
+points_of() { # SCENARIO
+	awk '{ n[$1]++ }
+		!(($1, $2) in seen) { seen[$1, $2] = 1; print $1 (n[$1] > 1 ? ":" n[$1] : "") }
+	' "$TRACE/$1"
+}
+
+# Each point in the first scenario that passes it: "SCENARIO POINT".
+singles() {
+	for s in $SCENARIOS; do
+		points_of "$s" | sed "s/^/$s /"
+	done | awk '{ split($2, p, ":"); if (!(p[1] in at)) at[p[1]] = $1 } at[p[1]] == $1'
+}
+
+# Each two points in the first scenario that passes both.
+pairs() {
+	for s in $SCENARIOS; do
+		points_of "$s" | grep -v : | awk -v s="$s" '
+			{ for (i = 1; i < NR; i++) print s, p[i] "," $1; p[NR] = $1 }'
+	done | awk '{ split($2, p, ","); k = p[1] < p[2] ? $2 : p[2] "," p[1] } !seen[k]++'
+}
+
+export TRACE="$T/trace"
+mkdir "$TRACE"
+grep -rhoE 'GPC_CRASH\("[^"]+"\)' "$ROOT/lib" "$ROOT/cmd" |
+	sed 's/.*"\(.*\)".*/\1/' | sort -u >"$T/points"
+echo "$SCENARIOS" | tr ' ' '\n' >"$T/unharmed"
+walk_all "$T/unharmed" >"$T/results"
+while read -r word walk; do
+	[ "$word" = ok ]
+	ok $? "unharmed $walk"
+done <"$T/results"
+cut -d ' ' -f 1 "$TRACE"/* | sort -u >"$T/passed"
+never=$(comm -23 "$T/points" "$T/passed" | tr '\n' ' ')
+is "$never" "" "every point is passed by a scenario"
+
+singles >"$T/walks"
+if [ "$SLOW" -gt 1 ]; then # with sanitizers each point once
+	grep -v : "$T/walks" >"$T/few"
+elif [ -n "${GPUCLOUD_TEST_LONG:-}" ]; then
+	pairs | cat "$T/walks" - >"$T/few"
+else
+	pairs >"$T/pairs"
+	awk -v step=$(($(wc -l <"$T/pairs") / 15)) 'NR % step == 7' "$T/pairs" |
+		cat "$T/walks" - >"$T/few"
+fi
+walk_all "$T/few" >"$T/results"
+while read -r word walk; do
+	[ "$word" = ok ]
+	ok $? "$walk"
+done <"$T/results"
+is "$(wc -l <"$T/results")" "$(wc -l <"$T/few")" "every walk came to an end"
+sed -n 's/^.*: died at \(.*\)(.*/\1/p' "$T/results" | tr ' ' '\n' | sort -u >"$T/died"
+is "$(comm -23 "$T/passed" "$T/died" | tr '\n' ' ')" "" "every point killed somebody"
+finish
