@@ -1,5 +1,6 @@
 /* Beats, exits and the verdict as objects. Beats are hints and may be lost;
- * exits and verdicts are written once and tried until they are there. */
+ * exits and verdicts are written once and tried until they are there. What
+ * nobody can read in their place is replaced. */
 #include "agent/facts.h"
 
 #include <string.h>
@@ -17,9 +18,8 @@ static int put_json(struct gpc_agent *a, const char *key, struct gpc_json *j,
 {
 	gpc_autoptr(gpc_json) *owned = j;
 	gpc_autostr *text = gpc_json_print(owned);
-	int r = gpc_store_put(a->store, key, text, strlen(text), flags, err);
 
-	return r == -GPC_ECONFLICT ? 0 : r;
+	return gpc_store_put(a->store, key, text, strlen(text), flags, err);
 }
 
 static int n_gpus(const struct gpc_agent *a)
@@ -87,24 +87,6 @@ void gpc_agent_tell_failed(struct gpc_agent *a, int rank,
 	gpc_agent_beat(a);
 }
 
-int gpc_agent_put_exit(struct gpc_agent *a, struct gpc_error *err)
-{
-	gpc_key key;
-
-	gpc_key_rank(key, a->job.id, a->attempt, a->rank, "exit.json");
-	return put_json(a, key, gpc_exit_write(&a->exit), GPC_PUT_IF_ABSENT,
-		err);
-}
-
-int gpc_agent_put_verdict(struct gpc_agent *a, const struct gpc_exit *x,
-	struct gpc_error *err)
-{
-	gpc_key key;
-
-	gpc_key_attempt(key, a->job.id, a->attempt, "verdict.json");
-	return put_json(a, key, gpc_exit_write(x), GPC_PUT_IF_ABSENT, err);
-}
-
 static int get_fact(struct gpc_agent *a, const char *key, struct gpc_buf *b,
 	bool *ret_found, struct gpc_error *err)
 {
@@ -128,6 +110,45 @@ int gpc_agent_get_exit(struct gpc_agent *a, int rank, struct gpc_exit *ret_x,
 	r = get_fact(a, key, &b, ret_found, err);
 	return r < 0 || !*ret_found ? r
 		: gpc_exit_parse(b.data, b.len, ret_x, err);
+}
+
+/* rank < 0: the verdict. What is there already is ours, of an answer that was
+ * lost, or broken: a file is replaced then, and what is no file stays. */
+static int put_end(struct gpc_agent *a, int rank, const struct gpc_exit *x,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_exit) struct gpc_exit there = {0};
+	bool found = false;
+	gpc_key key;
+	int r;
+
+	if (rank < 0)
+		gpc_key_attempt(key, a->job.id, a->attempt, "verdict.json");
+	else
+		gpc_key_rank(key, a->job.id, a->attempt, rank, "exit.json");
+	r = put_json(a, key, gpc_exit_write(x), GPC_PUT_IF_ABSENT, err);
+	if (r != -GPC_ECONFLICT)
+		return r;
+	r = gpc_agent_get_exit(a, rank, &there, &found, err);
+	if ((r == 0 && found) || (r < 0 && r != -GPC_EPROTO))
+		return r == -GPC_EUNSUPPORTED ? 0 : r;
+	gpc_agent_say(a, GPC_WARN, "%s is damaged and is written again", key);
+	r = put_json(a, key, gpc_exit_write(x), 0, err);
+	if (r != -GPC_EPROTO)
+		return r;
+	gpc_agent_say(a, GPC_WARN, "%s", err->msg);
+	return 0;
+}
+
+int gpc_agent_put_exit(struct gpc_agent *a, struct gpc_error *err)
+{
+	return put_end(a, a->rank, &a->exit, err);
+}
+
+int gpc_agent_put_verdict(struct gpc_agent *a, const struct gpc_exit *x,
+	struct gpc_error *err)
+{
+	return put_end(a, -1, x, err);
 }
 
 int gpc_agent_get_beat(struct gpc_agent *a, int rank, struct gpc_beat *ret_b,

@@ -1,5 +1,7 @@
 /* Facts are plain objects of the agents. They may be absent, stale or (from a
- * hostile or broken node) nonsense: nonsense is an error that names its key. */
+ * hostile or broken node) nonsense. Nonsense keeps nobody from going on: an agent
+ * that lives puts its own words there in the end, and of one that is gone it
+ * means that it failed. */
 #include "core/facts.h"
 
 #include <string.h>
@@ -29,17 +31,23 @@ int gpc_facts_beat(struct gpc_store *s, const char *job, int attempt, int rank,
 
 	gpc_key_rank(key, job, attempt, rank, "beat");
 	r = get_fact(s, key, &b, ret_found, err);
-	if (r < 0 || !*ret_found)
-		return r;
-	r = gpc_beat_parse(b.data, b.len, ret_b, err);
+	if (r == 0 && *ret_found)
+		r = gpc_beat_parse(b.data, b.len, ret_b, err);
+	if (r == -GPC_EPROTO) {         /* the next one is better */
+		*ret_found = false;
+		return 0;
+	}
 	return gpc_wrap(err, r, "%s", key);
 }
 
-/* rank < 0: the attempt's verdict. */
+/* rank < 0: the attempt's verdict. A damaged one is not found, and *damaged says
+ * so, unless something was there before. */
 static int get_exit(struct gpc_store *s, const char *job, int attempt, int rank,
-	struct gpc_exit *ret_x, bool *ret_found, struct gpc_error *err)
+	struct gpc_exit *ret_x, bool *ret_found, char **damaged,
+	struct gpc_error *err)
 {
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	struct gpc_error why = {0};
 	gpc_key key;
 	int r;
 
@@ -47,10 +55,17 @@ static int get_exit(struct gpc_store *s, const char *job, int attempt, int rank,
 		gpc_key_attempt(key, job, attempt, "verdict.json");
 	else
 		gpc_key_rank(key, job, attempt, rank, "exit.json");
-	r = get_fact(s, key, &b, ret_found, err);
-	if (r < 0 || !*ret_found)
-		return r;
-	r = gpc_exit_parse(b.data, b.len, ret_x, err);
+	r = get_fact(s, key, &b, ret_found, &why);
+	if (r == 0 && *ret_found)
+		r = gpc_exit_parse(b.data, b.len, ret_x, &why);
+	if (r == -GPC_EPROTO) {
+		*ret_found = false;
+		if (!*damaged)
+			*damaged = gpc_format("%s is damaged: %s", key, why.msg);
+		return 0;
+	}
+	if (r < 0 && err)
+		*err = why;
 	return gpc_wrap(err, r, "%s", key);
 }
 
@@ -80,23 +95,39 @@ static void keep_worse(struct gpc_exit *best, bool *has, struct gpc_exit *x)
 	}
 }
 
+/* A rank that is gone without having said how it ended. */
+static void failed_agent(struct gpc_exit *x, char **damaged)
+{
+	x->reason = GPC_REASON_AGENT_FAILED;
+	x->at_ms = INT64_MAX;           /* whoever can be read was before it */
+	x->detail = gpc_steal(damaged);
+}
+
 int gpc_facts_outcome(struct gpc_store *s, const char *job, int attempt,
 	int num_nodes, bool partial, struct gpc_exit *ret_x, bool *ret_found,
 	struct gpc_error *err)
 {
 	gpc_auto(gpc_exit) struct gpc_exit best = {0};
+	gpc_autostr *damaged = NULL;
 	bool has = false, all = true;
-	int r = get_exit(s, job, attempt, -1, ret_x, ret_found, err);
+	int r = get_exit(s, job, attempt, -1, ret_x, ret_found, &damaged, err);
 
 	if (r < 0 || *ret_found)
 		return r;
 	for (int rank = 0; rank < num_nodes; rank++) {
 		gpc_auto(gpc_exit) struct gpc_exit x = {0};
+		gpc_autostr *broken = NULL;
 		bool found = false;
 
-		r = get_exit(s, job, attempt, rank, &x, &found, err);
+		r = get_exit(s, job, attempt, rank, &x, &found, &broken, err);
 		if (r < 0)
 			return r;
+		if (broken && partial) {
+			failed_agent(&x, &broken);
+			found = true;
+		}
+		if (broken && !damaged)
+			damaged = gpc_steal(&broken);
 		if (!found) {
 			all = false;
 			continue;
@@ -109,6 +140,8 @@ int gpc_facts_outcome(struct gpc_store *s, const char *job, int attempt,
 	if (*ret_found) {
 		*ret_x = best;
 		best = (struct gpc_exit) {0};
+	} else {
+		ret_x->detail = gpc_steal(&damaged);
 	}
 	return 0;
 }

@@ -5,7 +5,7 @@
 #include "model/node.h"
 #include "store/store.h"
 
-/* Absent objects are no error: *ret_found says. */
+/* Absent objects are no error, nor are damaged ones: *ret_found says. */
 int gpc_facts_beat(struct gpc_store *s, const char *job, int attempt, int rank,
 	struct gpc_beat *ret_b, bool *ret_found, struct gpc_error *err)
 	gpc_must_check;
@@ -13,7 +13,10 @@ int gpc_facts_has_exit(struct gpc_store *s, const char *job, int attempt,
 	int rank, bool *ret_has, struct gpc_error *err) gpc_must_check;
 /* How an attempt ended, if it has: its verdict, else every rank's exit, of
  * which the first failing one counts. partial: a failing exit suffices though
- * other ranks said nothing (their nodes are gone). */
+ * other ranks said nothing (their nodes are gone), and a damaged exit is the
+ * failure of its agent. Else a damaged object counts as not there yet, since its
+ * agent will replace it; with *ret_found false, ret_x->detail may then tell of
+ * it. Clear ret_x in any case. */
 int gpc_facts_outcome(struct gpc_store *s, const char *job, int attempt,
 	int num_nodes, bool partial, struct gpc_exit *ret_x, bool *ret_found,
 	struct gpc_error *err) gpc_must_check;

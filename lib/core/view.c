@@ -69,8 +69,12 @@ static int derive_end(struct gpc_session *s, struct gpc_view *v,
 		return 0;
 	r = gpc_facts_outcome(s->store, v->job.id, v->state.attempt,
 		v->state.num_nodes, false, &x, &found, err);
-	if (r < 0 || !found)
+	if (r < 0)
 		return r;
+	if (!found) {
+		v->note = gpc_steal(&x.detail);  /* something is damaged */
+		return 0;
+	}
 	r = gpc_spec_from_json(v->job.spec, v->job.id, &spec, NULL, err);
 	if (r < 0)
 		return r;

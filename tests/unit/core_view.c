@@ -3,6 +3,7 @@
  * and what is held. */
 #include "base/str.h"
 #include "base/time.h"
+#include "core/facts.h"
 #include "core/reconcile.h"
 #include "core/release.h"
 #include "core/request.h"
@@ -81,33 +82,89 @@ TEST(an_end_that_recovers_is_not_derived)
 	lab_free(lab);
 }
 
+static void spoil(struct lab *lab, const char *job, const char *name,
+	const char *text)
+{
+	gpc_autostr *key = gpc_format("jobs/%s/1/%s", job, name);
+	struct gpc_error err;
+
+	assert_ok(gpc_store_put(lab->s->store, key, text, strlen(text), 0,
+		&err));
+}
+
 TEST(hostile_facts_are_named)
 {
 	static const char *const texts[] = {
 		"", "{", "[]", "{\"v\":1}", ("{\"v\":1,\"phase\":\"run\","
-		"\"reason\":\"no such reason\",\"code\":0}"),
-		"{\"v\":99,\"phase\":\"run\",\"reason\":\"completed\"}",
+		"\"reason\":\"no such reason\",\"code\":0}"), "\1\2\377",
 	};
+	static const char *const names[] = { "0/exit.json", "verdict.json" };
 
-	for (size_t i = 0; i < COUNT(texts); i++) {
+	for (size_t i = 0; i < 2 * COUNT(texts); i++) {
 		struct lab *lab = lab_new(0);
 		gpc_autostr *job = lab_job(lab, "");
 		struct gpc_supervision *sv = lab_supervise(lab->s, job);
 		gpc_auto(gpc_view) struct gpc_view v = {0};
 		struct gpc_error err;
-		gpc_key key;
 
 		run(lab, sv, job);
-		gpc_key_rank(key, job, 1, 0, "exit.json");
-		assert_ok(gpc_store_put(lab->s->store, key, texts[i],
-			strlen(texts[i]), 0, &err));
-		assert_true(gpc_view_load(lab->s, job, &v, &err) < 0);
-		assert_has(err.msg, "exit.json");
+		spoil(lab, job, names[i % 2], texts[i / 2]);
+		spoil(lab, job, "0/beat", texts[i / 2]);
+		assert_ok(gpc_view_load(lab->s, job, &v, &err));
+		assert_int_equal(v.state.status, GPC_JOB_RUNNING);
+		assert_has(v.note, names[i % 2]);
+		assert_has(v.note, "is damaged");
 		lab_step(sv);
 		assert_status(sv, "RUNNING");
+		/* The agent's own words count once they are there. */
+		lab_exit(lab, job, 1, 0, GPC_REASON_COMPLETED, 0, 0);
+		lab_script(lab, "{\"faults\":[{\"op\":\"list\","
+			"\"fault\":\"die\"}]}");
+		lab_finish(sv, MINUTE);
+		assert_status(sv, "SUCCEEDED");
 		gpc_supervision_free(sv);
 		lab_free(lab);
 	}
+}
+
+TEST(a_newer_exit_is_an_error)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+	gpc_auto(gpc_view) struct gpc_view v = {0};
+	struct gpc_error err;
+
+	run(lab, sv, job);
+	spoil(lab, job, "0/exit.json",
+		"{\"v\":99,\"phase\":\"run\",\"reason\":\"completed\"}");
+	assert_true(gpc_view_load(lab->s, job, &v, &err) < 0);
+	assert_has(err.msg, "exit.json");
+	lab_step(sv);
+	assert_status(sv, "RUNNING");
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
+TEST(a_damaged_exit_of_a_gone_node_is_the_failure_of_its_agent)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	gpc_auto(gpc_exit) struct gpc_exit x = {0}, y = {0};
+	bool found = true;
+	struct gpc_error err;
+
+	spoil(lab, job, "0/exit.json", "{");
+	assert_ok(gpc_facts_outcome(lab->s->store, job, 1, 1, false, &x, &found,
+		&err));
+	assert_false(found);
+	assert_has(x.detail, "exit.json is damaged");
+	assert_ok(gpc_facts_outcome(lab->s->store, job, 1, 1, true, &y, &found,
+		&err));
+	assert_true(found);
+	assert_int_equal(y.reason, GPC_REASON_AGENT_FAILED);
+	assert_has(y.detail, "exit.json is damaged");
+	lab_free(lab);
 }
 
 TEST(json_has_its_names)
@@ -452,6 +509,9 @@ int main(void)
 		cmocka_unit_test(a_finished_job_looks_finished_at_once),
 		cmocka_unit_test(an_end_that_recovers_is_not_derived),
 		cmocka_unit_test(hostile_facts_are_named),
+		cmocka_unit_test(a_newer_exit_is_an_error),
+		cmocka_unit_test(
+			a_damaged_exit_of_a_gone_node_is_the_failure_of_its_agent),
 		cmocka_unit_test(json_has_its_names),
 		cmocka_unit_test(forms_of_job),
 		cmocka_unit_test(requests_of_a_live_job),

@@ -1,0 +1,54 @@
+#!/bin/sh
+# What stands in the store is damaged while a job runs, or after its end: every
+# command ends in bounded time, and says what is wrong where it cannot help.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+cat >job.yaml <<'Y'
+name: harmed
+checkpoint: {path: ckpt, upload_every: 1s}
+run: |
+  echo "attempt $GPUCLOUD_ATTEMPT"
+  i=0
+  while [ ! -e "$GO" ] && [ $i -lt 1200 ]; do sleep 0.1; i=$((i + 1)); done
+  exit 3
+envs: {GO: ""}
+Y
+# start: a job that runs until the file $go is there; in $job.
+start() {
+	go=$T/go-$1
+	job=$(gpc submit -q -d --env "GO=$go" job.yaml)
+	wait_until 30 in_state "$job" RUNNING
+}
+harm() { # FILE HOW
+	case $2 in
+	emptied) : >"$1" ;;
+	random) head -c 3000 /dev/urandom >"$1" ;;
+	truncated) printf '{"v":1,"phase":"run","rea' >"$1" ;;
+	large) head -c 400000 /dev/zero | tr '\0' ' ' >"$1" ;;
+	folder) mkdir "$1" ;;
+	pipe) mkfifo "$1" ;;
+	esac
+}
+
+# --- the facts of the agent ----------------------------------------------------
+for how in emptied random truncated large pipe; do
+	start "$how"
+	harm "$STORE/jobs/$job/1/verdict.json" $how
+	harm "$STORE/jobs/$job/1/0/exit.json" $how
+	run gpc status "$job"
+	is "$rc" 0 "facts $how: status shows the job" || note "$err"
+	like "$out" RUNNING "facts $how: which still runs"
+	[ "$how" = pipe ] || like "$out" "is damaged" "facts $how: and what is damaged"
+	: >"$go"
+	run gpc wait "$job"
+	is "$rc" 3 "facts $how: the job's own exit status arrives" || note "$err"
+	run gpc release "$job"
+	is "$rc" 0 "facts $how: its node is released" || note "$err"
+done
+start folder
+harm "$STORE/jobs/$job/1/verdict.json" folder
+run gpc release --now "$job"
+is "$rc" 0 "a folder in place of the verdict does not keep a node" || note "$err"
+
+finish
