@@ -47,7 +47,7 @@ static const struct gpc_opt options[] = {
 		.key = GPC_OPT_NO_KEY),
 	GPC_OPT_TETHER(struct submit, tether),
 	GPC_OPT_FLAG(0, "with-git", struct submit, with_git,
-		"send the folder .git too"),
+		"send the folder .git too", .guarded = true),
 	GPC_OPT_FLAG(0, "skip-unreadable", struct submit, skip_unreadable,
 		"leave out files that cannot be read"),
 	GPC_OPT_ENUM(0, "credentials", struct submit, credentials, "WHAT",

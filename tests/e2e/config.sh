@@ -412,6 +412,19 @@ while read -r c o; do
 	gpc "$c" --help 2>/dev/null | grep -qE -- "--(\[no-\])?$o( |\$|\[)" || echo "$c --$o"
 done <excepted >gone
 is "$(cat gone)" "" "and what is excepted is an option"
+# what a project may not set is the manual's list
+while read -r k; do
+	for v in x 1 true x=1; do
+		gpc config set --project "$k" "$v" 2>&1 | grep -q "a project's file may not set" &&
+			echo "$k" && break
+	done
+done <keys | sort >guarded
+rm -f .gpucloud.yaml
+awk -v RS= '{ gsub(/[ \t\n]+/, " ") }
+	/^\*[a-z_.]+\*: / && /Not in a project.s file[.]/ { sub(/\*: .*/, ""); print }
+	sub(/.*Not in a project.s file: /, "") { print }' "$page" |
+	grep -oE '\*[a-z][a-z_.]*' | tr -d '*' >listed
+is "$(sort -u listed)" "$(cat guarded)" "gpucloud-config(5) says what a project may not set"
 # a job's own variables are no keys
 grep -hoE '"GPUCLOUD_[A-Z_]+"' "$ROOT/lib/agent/env.c" "$ROOT/cmd/main.c" | tr -d '"' | sort -u |
 	grep -vx GPUCLOUD_STORE >names
