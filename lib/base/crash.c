@@ -59,12 +59,17 @@ static void die(void)
 		pause();
 }
 
-static bool is_armed(struct gpc_str point, const char *name, int64_t passing)
+/* "NAME", "NAME:N", either with "=stop". */
+static bool is_armed(struct gpc_str point, const char *name, int64_t passing,
+	bool *ret_stop)
 {
 	gpc_autostr *digits = NULL;
-	struct gpc_str rest = point, word;
+	struct gpc_str rest, word;
 	int64_t n = 1;
 
+	if (!gpc_str_split(&point, '=', &rest))
+		return false;
+	*ret_stop = gpc_str_eq(point, "stop");
 	if (!gpc_str_split(&rest, ':', &word) || !gpc_str_eq(word, name))
 		return false;
 	if (rest.len == 0)
@@ -81,9 +86,15 @@ void gpc_crash(const char *name)
 	int before = errno;
 	int64_t passing = dir ? count_passing(dir, name) : 0;
 
-	while (gpc_str_split(&rest, ',', &point))
-		if (is_armed(point, name, passing)
-			&& (!dir || is_mine(dir, name)))
+	while (gpc_str_split(&rest, ',', &point)) {
+		bool stop = false;
+
+		if (!is_armed(point, name, passing, &stop)
+			|| (dir && !is_mine(dir, name)))
+			continue;
+		if (!stop)
 			die();
+		kill(getpid(), SIGSTOP);
+	}
 	errno = before;
 }

@@ -8,6 +8,8 @@
  *
  *   GPUCLOUD_CRASH      points, separated by commas. "NAME:N" dies at its Nth
  *                       passing, counted over all processes (needs the folder).
+ *                       "NAME=stop" is stopped there by SIGSTOP, and goes on
+ *                       when somebody wakes it.
  *   GPUCLOUD_CRASH_DIR  an existing folder. Each passing is written down there
  *                       in the file `passed`, a line "NAME PID"; a point that
  *                       killed leaves NAME.died and kills nobody after that, as
