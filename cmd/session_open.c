@@ -7,6 +7,18 @@
 
 #include "core/supervise.h"
 
+/* One that ends with its process holds nothing for the next command, nor for
+ * the supervisor and the node, which are other processes. */
+static int check_store(const char *url, struct gpc_error *err)
+{
+	if (!url || !gpc_starts_with(url, "mem:"))
+		return 0;
+	gpc_fail(err, GPC_EUSAGE, "%s lives in one process only, which is of "
+		"use in tests", url);
+	gpc_hint(err, "name a folder: --store file:///PATH");
+	return -GPC_EUSAGE;
+}
+
 int gpc_cmd_session(struct gpc_cmd *c, enum gpc_cmd_store how,
 	struct gpc_session **ret_s, struct gpc_error *err)
 {
@@ -24,7 +36,10 @@ int gpc_cmd_session(struct gpc_cmd *c, enum gpc_cmd_store how,
 		.local_user_home = gpc_config_enum(&c->config,
 			GPC_CONFIG_LOCAL_HOME) == GPC_HOME_USER,
 	};
-	int r = gpc_session_open(&options, ret_s, err);
+	int r = check_store(c->store_url, err);
+
+	if (r == 0)
+		r = gpc_session_open(&options, ret_s, err);
 
 	if (r == -GPC_ENOTFOUND && how == GPC_STORE_MUST_BE && err &&
 		!err->hint[0])

@@ -34,6 +34,12 @@ int gpc_fsync_dir(const char *path, struct gpc_error *err) gpc_must_check;
  * death. wait = false: GPC_ECONFLICT when another process holds it. */
 int gpc_lock_file(const char *path, bool wait, int *ret_fd,
 	struct gpc_error *err) gpc_must_check;
+/* For a holder that wants to show that it is at work: renews the file's time,
+ * and says whether path still names the file that it holds. */
+bool gpc_lock_renew(int fd, const char *path);
+/* Milliseconds since the lock was taken or renewed, by the wall clock; -1 when
+ * there is no such file. */
+int64_t gpc_lock_age_ms(const char *path);
 int gpc_set_nonblock(int fd, struct gpc_error *err) gpc_must_check;
 int gpc_pipe(int ret_fds[2], struct gpc_error *err) gpc_must_check;
 /* Lets the kernel begin to write a file's bytes to disk, without waiting: a

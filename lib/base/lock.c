@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/fd.h"
+#include "base/time.h"
 
 /* Whether path still names the file that fd holds. */
 static bool is_same_file(int fd, const char *path)
@@ -18,6 +19,22 @@ static bool is_same_file(int fd, const char *path)
 
 	return fstat(fd, &held) == 0 && stat(path, &named) == 0 &&
 		held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+}
+
+bool gpc_lock_renew(int fd, const char *path)
+{
+	(void)futimens(fd, NULL);
+	return is_same_file(fd, path);
+}
+
+int64_t gpc_lock_age_ms(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return -1;
+	return gpc_wall_ms() - ((int64_t)st.st_mtim.tv_sec * 1000 +
+		st.st_mtim.tv_nsec / 1000000);
 }
 
 int gpc_lock_file(const char *path, bool wait, int *ret_fd,
@@ -40,6 +57,7 @@ int gpc_lock_file(const char *path, bool wait, int *ret_fd,
 		/* A lock on a file that was deleted meanwhile excludes nobody. */
 		if (!is_same_file(fd, path))
 			continue;
+		(void)futimens(fd, NULL);
 		*ret_fd = fd;
 		fd = -1;
 		return 0;

@@ -186,3 +186,22 @@ int gpc_session_provider(struct gpc_session *s, const char *name,
 	};
 	return gpc_provider_open(name, ctx, ret_p, err);
 }
+
+void gpc_session_describe_local(const struct gpc_session *s,
+	struct gpc_job_local *ret_local)
+{
+	ret_local->price_per_hour = s->options.local_price;
+	gpc_set_str(&ret_local->home, s->options.local_user_home ? "user" : "own");
+}
+
+struct gpc_session gpc_session_with_local(const struct gpc_session *s,
+	const struct gpc_job_local *local)
+{
+	struct gpc_session as = *s;
+
+	if (local->home) {
+		as.options.local_price = local->price_per_hour;
+		as.options.local_user_home = gpc_eq(local->home, "user");
+	}
+	return as;
+}

@@ -50,6 +50,12 @@ GPC_CLEANUP_POINTER(gpc_session);
 /* The hash that stands for who works here; configured: the setting `owner`, or
  * NULL. Owned; needs no session. */
 char *gpc_session_owner_hash(const char *configured);
+/* The settings of this machine for a job's record, and a session that has a
+ * job's instead of its own; it borrows everything from s. */
+void gpc_session_describe_local(const struct gpc_session *s,
+	struct gpc_job_local *ret_local);
+struct gpc_session gpc_session_with_local(const struct gpc_session *s,
+	const struct gpc_job_local *local);
 /* "client user@host" / "supervisor user@host pid"; owned. */
 char *gpc_session_by(const struct gpc_session *s, const char *role);
 /* A provider by name, for this session. ctx is filled and must outlive it. */

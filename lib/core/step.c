@@ -34,6 +34,9 @@ static int load(struct gpc_supervision *sv, const char *job,
 		r = gpc_job_parse(b.data, b.len, &sv->job, err);
 	if (r == 0)
 		r = gpc_spec_from_json(sv->job.spec, key, &sv->spec, NULL, err);
+	if (r == 0)
+		sv->own = gpc_session_with_local(sv->session, &sv->job.local);
+	sv->session = &sv->own;
 	if (r == 0 && sv->spec.checkpoint.grace_ms == 0)
 		sv->spec.checkpoint.grace_ms = GPC_SPEC_GRACE_DEFAULT_MS;
 	return gpc_wrap(err, r, "job %s", job);
@@ -213,13 +216,16 @@ static bool all_released(const struct gpc_job_state *st)
 
 /* A job that was closed before and is listed again is about to be resumed: its
  * new secrets and its entry are left alone, for a while. */
-static int is_reopened(struct gpc_supervision *sv, bool *ret_reopened,
-	struct gpc_error *err)
+static int look_closed(struct gpc_supervision *sv, bool *ret_closed,
+	bool *ret_reopened, struct gpc_error *err)
 {
 	int64_t now = gpc_boot_ms();
-	int r = gpc_index_has_done(sv->session->store, &sv->job,
-		&sv->journal.state, ret_reopened, err);
+	bool done = false, live = false;
+	int r = gpc_index_look(sv->session->store, &sv->job,
+		&sv->journal.state, &done, &live, err);
 
+	*ret_closed = done && !live;
+	*ret_reopened = done && live;
 	if (r < 0 || !*ret_reopened)
 		return r;
 	if (!sv->reopened_ms)
@@ -239,8 +245,9 @@ static int close_job(struct gpc_supervision *sv, bool *ret_done,
 	*ret_done = sv->closed;
 	if (sv->closed)
 		return 0;
-	r = is_reopened(sv, &reopened, err);
-	if (r < 0 || reopened)
+	r = look_closed(sv, &sv->closed, &reopened, err);
+	*ret_done = sv->closed;
+	if (r < 0 || sv->closed || reopened)
 		return r;
 	if (sv->job.secrets.n > 0)
 		r = gpc_store_del(sv->session->store,

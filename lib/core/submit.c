@@ -255,6 +255,7 @@ static void fill_job(struct gpc_session *s, const struct gpc_spec *spec,
 			options->git->commit);
 	}
 	job->once_key = gpc_strdup(options->once_key);
+	gpc_session_describe_local(s, &job->local);
 	gpc_vec_each(p, &spec->secrets)
 		gpc_strv_add(&job->secrets, p->key);
 }

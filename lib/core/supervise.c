@@ -6,6 +6,7 @@
  * the submit looked at the lock is found then. */
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/crash.h"
 #include "base/detach.h"
@@ -20,6 +21,8 @@
 #include "record/keys.h"
 
 #define RELIST_MS 500
+#define RENEW_MS 5000
+#define STALE_MS 60000
 #define SWEEP_MS 60000
 #define SAY_AGAIN_MS 600000
 #define LOOK_MS 100             /* for how long somebody may look at the lock */
@@ -39,7 +42,9 @@ struct gang_member {
 struct gang {
 	struct gpc_session *session;
 	GPC_VEC(struct gang_member) members;
-	int64_t listed_ms, swept_ms;
+	int64_t listed_ms, swept_ms, renewed_ms;
+	int lock_fd;
+	const char *lock_path;
 	struct complaint said;
 };
 
@@ -209,11 +214,26 @@ static void gang_sweep(struct gang *g)
 		gpc_log(g->session->log, GPC_WARN, "sweep: %s", err.msg);
 }
 
+/* Whoever was stopped for long finds that somebody else has gone on. */
+static bool is_still_ours(struct gang *g)
+{
+	int64_t now = gpc_boot_ms();
+
+	if (g->renewed_ms && now - g->renewed_ms < RENEW_MS)
+		return true;
+	g->renewed_ms = now;
+	if (gpc_lock_renew(g->lock_fd, g->lock_path))
+		return true;
+	gpc_log(g->session->log, GPC_WARN, "another supervisor has taken over "
+		"while this one was stopped");
+	return false;
+}
+
 static int gang_run(struct gang *g, bool once, struct gpc_error *err)
 {
 	int64_t started = gpc_boot_ms();
 
-	while (!gpc_canceled(g->session->cancel)) {
+	while (!gpc_canceled(g->session->cancel) && is_still_ours(g)) {
 		int64_t wait;
 		int r = 0;
 
@@ -263,6 +283,7 @@ int gpc_supervise_run(struct gpc_session *s, bool once, struct gpc_error *err)
 	int r = gpc_mkdirs(s->place.state_dir, 0700, err);
 
 	while (r == 0) {
+		bool ours = true;
 		int fd = -1;
 
 		r = take_lock(path, LOOK_MS, &fd, err);
@@ -270,11 +291,16 @@ int gpc_supervise_run(struct gpc_session *s, bool once, struct gpc_error *err)
 			r = gpc_fail(err, GPC_ECONFLICT,
 				"another process supervises your jobs in %s",
 				s->store->url);
+		g.lock_fd = fd;
+		g.lock_path = path;
+		g.renewed_ms = 0;
 		if (r == 0)
 			r = gang_run(&g, once, err);
+		if (r == 0)
+			ours = gpc_lock_renew(fd, path);
 		gpc_close(&fd);
 		GPC_CRASH("supervise.let_go");
-		if (r < 0 || once || gpc_canceled(s->cancel))
+		if (r < 0 || once || !ours || gpc_canceled(s->cancel))
 			break;
 		gang_clear(&g);
 		r = gang_list(&g, err);
@@ -284,6 +310,20 @@ int gpc_supervise_run(struct gpc_session *s, bool once, struct gpc_error *err)
 	}
 	gang_clear(&g);
 	return r;
+}
+
+/* Takes the lock's name from a holder that has shown no sign of life: it is
+ * stopped, or stuck. Should it wake up, it sees that and ends; what it was
+ * about to do is kept from being done twice by the journals. */
+static void break_stale(struct gpc_session *s, const char *path)
+{
+	int64_t age = gpc_lock_age_ms(path);
+
+	if (age < STALE_MS || unlink(path) < 0)
+		return;
+	gpc_log(s->log, GPC_WARN, "the supervisor in the background has been "
+		"silent for %lld s: another one takes over",
+		(long long)age / 1000);
 }
 
 /* Looking means to hold it for a moment. */
@@ -339,6 +379,14 @@ static int start_one(struct gpc_session *s, const char *lock,
 	return r;
 }
 
+int64_t gpc_supervisor_silent_ms(struct gpc_session *s)
+{
+	gpc_autostr *lock = lock_path(s, "lock");
+	int64_t age = gpc_lock_age_ms(lock);
+
+	return age >= STALE_MS ? age : 0;
+}
+
 int gpc_supervisor_ensure(struct gpc_session *s, struct gpc_error *err)
 {
 	gpc_autostr *lock = lock_path(s, "lock");
@@ -349,9 +397,11 @@ int gpc_supervisor_ensure(struct gpc_session *s, struct gpc_error *err)
 
 	if (r == 0)
 		r = look_at_lock(lock, &held, err);
-	if (r == 0 && !held) {
+	if (r == 0 && (!held || gpc_lock_age_ms(lock) >= STALE_MS)) {
 		/* One at a time; who takes longer than that is not waited for. */
 		r = take_lock(start, START_MS, &fd, err);
+		if (r == 0)
+			break_stale(s, lock);
 		if (r == 0 || r == -GPC_ECONFLICT)
 			r = look_at_lock(lock, &held, err);
 	}

@@ -28,8 +28,12 @@ const struct gpc_job_state *gpc_supervision_state(
  * one round. GPC_ECONFLICT when another process supervises here already. */
 int gpc_supervise_run(struct gpc_session *s, bool once,
 	struct gpc_error *err) gpc_must_check;
+/* Milliseconds for which the background supervisor of this user, host and store
+ * has been silent, when that is too long; else 0. */
+int64_t gpc_supervisor_silent_ms(struct gpc_session *s);
 /* Starts the background supervisor unless one runs: a process of its own
- * session, talking to state_dir/supervise-<store>.log. */
+ * session, talking to state_dir/supervise-<store>.log. One that is silent for
+ * too long (stopped, stuck) is replaced. */
 int gpc_supervisor_ensure(struct gpc_session *s, struct gpc_error *err)
 	gpc_must_check;
 /* Who supervises this job, for people: "process 1234 on HOST" or "nobody: ...".

@@ -37,7 +37,8 @@ struct gpc_sight {
 };
 
 struct gpc_supervision {
-	struct gpc_session *session;
+	struct gpc_session *session;  /* own */
+	struct gpc_session own;       /* the gang's, with the job's settings */
 	struct gpc_job job;
 	struct gpc_spec spec;
 	struct gpc_journal journal;

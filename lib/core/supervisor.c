@@ -172,7 +172,9 @@ static char *describe_record(struct gpc_session *s, const struct gpc_json *rec)
 		return gpc_format("nobody: process %ld on %s is gone; if the "
 			"node is lost, the job waits", pid, host ? host : "?");
 	if (boot && gpc_eq(boot, s->place.boot))
-		return gpc_format("background process %ld on this machine", pid);
+		return gpc_format("background process %ld on this machine%s",
+			pid, gpc_supervisor_silent_ms(s) ?
+			", silent: is it stopped?" : "");
 	return gpc_format("process %ld of %s on %s", pid, user ? user : "?",
 		host ? host : "?");
 }

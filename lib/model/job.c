@@ -229,6 +229,11 @@ static const struct gpc_bind mount_fields[] = {
 	GPC_BIND(gpc_job_mount, rest, REST),
 	GPC_BIND_LAST
 };
+static const struct gpc_bind local_fields[] = {
+	GPC_BIND(gpc_job_local, price_per_hour, MONEY),
+	GPC_BIND(gpc_job_local, home, STR),
+	GPC_BIND_LAST
+};
 static const struct gpc_bind git_fields[] = {
 	GPC_BIND(gpc_job_git, url, STR),
 	GPC_BIND(gpc_job_git, ref, STR),
@@ -247,6 +252,7 @@ static const struct gpc_bind job_fields[] = {
 	GPC_BIND(gpc_job, spec, JSON, .flags = GPC_BIND_REQUIRED),
 	GPC_BIND(gpc_job, workspace, STR),
 	GPC_BIND(gpc_job, workdir, STR),
+	GPC_BIND(gpc_job, local, OBJECT, .sub = local_fields),
 	GPC_BIND(gpc_job, git, OBJECT, .sub = git_fields),
 	GPC_BIND(gpc_job, mounts, VEC, .sub = mount_fields,
 		.sub_size = sizeof(struct gpc_job_mount)),

@@ -71,6 +71,9 @@ struct gpc_job_mount {                             /* one source of file_mounts 
 	char *file;                                /* NULL = a folder; else the one file in it */
 	struct gpc_json *rest;
 };
+/* Settings of this machine as the submitter had them: the plan that was shown is
+ * what is bought, whoever buys it. home: "own", "user"; NULL = not known. */
+struct gpc_job_local { struct gpc_money price_per_hour; char *home; };
 struct gpc_job_git { char *url, *ref, *commit; };  /* of workdir: {url, ref} */
 struct gpc_job {
 	int v;
@@ -80,6 +83,7 @@ struct gpc_job {
 	struct gpc_json *spec;                     /* resolved; no secret values */
 	char *workspace;                           /* head blob, or NULL */
 	char *workdir;                             /* where it was, for people */
+	struct gpc_job_local local;
 	struct gpc_job_git git;                    /* url NULL = none */
 	GPC_VEC(struct gpc_job_mount) mounts;      /* local ones, in order */
 	char *bundle, *group, *once_key;

@@ -272,16 +272,26 @@ int gpc_index_put_done(struct gpc_store *s, const struct gpc_job *job,
 	return r < 0 ? gpc_wrap(err, r, "index of job %s", job->id) : 0;
 }
 
-int gpc_index_has_done(struct gpc_store *s, const struct gpc_job *job,
-	const struct gpc_job_state *st, bool *ret_has, struct gpc_error *err)
+static int has(struct gpc_store *s, const char *key, bool *ret_has,
+	struct gpc_error *err)
 {
-	gpc_key done;
+	int r = gpc_store_head(s, key, NULL, err);
+
+	*ret_has = r == 0;
+	return r == -GPC_ENOTFOUND ? 0 : r;
+}
+
+int gpc_index_look(struct gpc_store *s, const struct gpc_job *job,
+	const struct gpc_job_state *st, bool *ret_done, bool *ret_live,
+	struct gpc_error *err)
+{
+	gpc_key done, live;
 	int r;
 
 	done_key(done, job, st);
-	r = gpc_store_head(s, done, NULL, err);
-	*ret_has = r == 0;
-	return r == -GPC_ENOTFOUND ? 0 : r;
+	live_key(live, job);
+	r = has(s, done, ret_done, err);
+	return r < 0 ? r : has(s, live, ret_live, err);
 }
 
 static int note_live_of(void *arg, const struct gpc_object *o)

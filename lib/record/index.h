@@ -27,10 +27,10 @@ int gpc_index_put_live(struct gpc_store *s, const struct gpc_job *job,
 /* Puts the done key, then removes the live one (and older done keys). */
 int gpc_index_put_done(struct gpc_store *s, const struct gpc_job *job,
 	const struct gpc_job_state *st, struct gpc_error *err) gpc_must_check;
-/* Whether the done key of this end is there. */
-int gpc_index_has_done(struct gpc_store *s, const struct gpc_job *job,
-	const struct gpc_job_state *st, bool *ret_has, struct gpc_error *err)
-	gpc_must_check;
+/* Whether the done key of this end is there, and a live one. */
+int gpc_index_look(struct gpc_store *s, const struct gpc_job *job,
+	const struct gpc_job_state *st, bool *ret_done, bool *ret_live,
+	struct gpc_error *err) gpc_must_check;
 /* Removes every entry of a job that was created at since_ms (0: it is not known
  * any more, and all of the index is looked through). */
 int gpc_index_forget(struct gpc_store *s, const char *job, int64_t since_ms,

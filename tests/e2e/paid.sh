@@ -65,4 +65,18 @@ check "it was kept, but for the seconds of the end" \
 	awk "BEGIN { exit !($cost > 0 && $cost < 5 + 10 * $SLOW) }"
 buys_end "cost limit"
 
+# The price is the submitter's, also when a supervisor runs with another one.
+export GPUCLOUD_LOCAL_PRICE_PER_HOUR=1
+first=$(gpc submit -y -q -d --name first -- sleep 30)
+wait_until 20 in_state "$first" RUNNING
+GPUCLOUD_LOCAL_PRICE_PER_HOUR=720
+second=$(gpc submit -q -d --max-cost 100 --name second -- sleep 30)
+wait_until 20 in_state "$second" RUNNING
+rate() { gpc status "$1" -o json | jq -r '[.. | .rate_per_hour?.amount? // empty][0]'; }
+like "$(rate "$first")" '^1(\.0+)?$' "a job costs what its plan said"
+like "$(rate "$second")" '^720(\.0+)?$' "whatever the one before it cost"
+unset GPUCLOUD_LOCAL_PRICE_PER_HOUR
+gpc release "$first" >/dev/null 2>&1
+gpc release "$second" >/dev/null 2>&1
+
 finish

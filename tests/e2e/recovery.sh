@@ -140,6 +140,26 @@ done
 run gpc wait "$job"
 is "$rc" 137 "killing only the program is the program's end"
 
+# One that is stopped: the next who needs a supervisor replaces it.
+job=$(gpc submit -q -d --env LAST=100 count.yaml)
+wait_until 20 has_checkpoint "$job"
+old=$(ours supervise)
+kill_pids STOP "$old"
+touch -d '-2 minutes' "$XDG_STATE_HOME"/gpucloud/supervise-*.lock
+like "$(gpc status "$job")" "silent" "status says that the supervisor is silent"
+run gpc submit -q --name meanwhile -- echo ran
+is "$rc:$out" "0:ran" "a stopped supervisor holds up no other job"
+[ -n "$old" ] && alive "$old"
+ok $? "which another supervisor has moved forward"
+kill_pids CONT "$old"
+run gpc wait "$job"
+is "$rc" 0 "and none of its own when it wakes"
+gone() { ! alive "$old"; }
+wait_until 20 gone
+ok $? "it ends when it sees that it was replaced"
+is "$(jq -s 'map(select(.type == "created")) | length' "$STORE/jobs/$job"/events/*.json)" 1 \
+	"and nothing was bought twice"
+
 run gpc release --orphans
 is "$rc" 0 "nothing to release afterwards"
 finish
