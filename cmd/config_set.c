@@ -8,6 +8,8 @@
 #include "cmd/config_verbs.h"
 #include "model/config_edit.h"
 
+enum { MAX_TRIES = 50 };
+
 struct key {
 	int index;                     /* in the table, or -1 */
 	struct gpc_config_extra extra;
@@ -102,8 +104,8 @@ static void say_hidden(struct gpc_cmd *c, const char *name,
 			"%s", name, where);
 }
 
-static int change(struct gpc_cmd *c, const struct gpc_config_change *change,
-	struct gpc_error *err)
+static int change_once(struct gpc_cmd *c,
+	const struct gpc_config_change *change, struct gpc_error *err)
 {
 	const struct gpc_config_cli *o = c->ctx;
 	gpc_auto(gpc_config_file) struct gpc_config_file f = {0};
@@ -132,6 +134,17 @@ static int change(struct gpc_cmd *c, const struct gpc_config_change *change,
 		return r;
 	renew_trust(c, &f, &text);
 	return 0;
+}
+
+/* Of several at once one succeeds each time; the others begin again. */
+static int change(struct gpc_cmd *c, const struct gpc_config_change *change,
+	struct gpc_error *err)
+{
+	int r = -GPC_ECONFLICT;
+
+	for (int i = 0; i < MAX_TRIES && r == -GPC_ECONFLICT; i++)
+		r = change_once(c, change, err);
+	return r;
 }
 
 int gpc_config_set_verb(struct gpc_cmd *c, const char *const *argv, int argc,
