@@ -16,6 +16,7 @@
 #include "cmd/session_open.h"
 #include "cmd/through.h"
 #include "core/logs.h"
+#include "core/request.h"
 #include "core/supervise.h"
 #include "record/journal.h"
 #include "record/keys.h"
@@ -25,6 +26,7 @@ enum {
 	LEAST_MS = 15,          /* a flood is taken in pieces of this */
 	VIEW_MS = 300,
 	ENSURE_MS = 2000,
+	LISTED_MS = 4000,       /* a job that nobody sees is rare */
 	RELEASE_MS = 60000,
 	CARRY = 4,              /* bytes of an unfinished UTF-8 character */
 };
@@ -45,6 +47,7 @@ struct gpc_follow {
 	int attempt, num_nodes;
 	int64_t viewed_ms, ensured_ms, stepped_ms;   /* boot clock */
 	bool saw_event, ended;
+	bool listed;                    /* for the supervisors, once more */
 	bool midline;                   /* the job's line on stderr is open */
 	bool wrote_log;
 	GPC_VEC(struct carry) carries;
@@ -321,6 +324,10 @@ static void ensure(struct gpc_follow *f, int64_t now_ms)
 {
 	if (f->ensured_ms && now_ms - f->ensured_ms < ENSURE_MS)
 		return;
+	if (f->ensured_ms && !f->listed && now_ms - f->started_ms >= LISTED_MS) {
+		f->listed = true;
+		gpc_request_attention(f->s, &f->view);
+	}
 	f->ensured_ms = now_ms;
 	gpc_cmd_ensure_supervisor(f->c, f->s);
 }

@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "core/request.h"
 #include "core/supervise.h"
 #include "core/view.h"
 #include "provider/provider.h"
@@ -17,6 +18,7 @@
 
 #define POLL_MS 100
 #define INTENT_MS 600000
+#define RELIST_ROUND 19         /* right before a supervisor is looked for */
 
 void gpc_held_clear(struct gpc_held_list *l)
 {
@@ -196,6 +198,8 @@ int gpc_release_wait(struct gpc_session *s, const char *job,
 			r = gpc_view_load(s, job, &v, err);
 		if (r < 0 || gpc_view_is_over(&v))
 			return r;
+		if (round == RELIST_ROUND)
+			gpc_request_attention(s, &v);
 		if (gpc_canceled(s->cancel))
 			return gpc_fail(err, GPC_ECANCELED,
 				"job %s is still being released", job);

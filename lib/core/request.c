@@ -145,6 +145,14 @@ int gpc_request_signal(struct gpc_session *s, const char *job, const char *name,
 	return ask_live(s, job, GPC_EVENT_SIGNAL, data, "signal", NULL, err);
 }
 
+void gpc_request_attention(struct gpc_session *s, const struct gpc_view *v)
+{
+	struct gpc_error why = {0};
+
+	if (gpc_index_put_live(s->store, &v->job, &why) < 0)
+		gpc_log(s->log, GPC_VERBOSE, "%s", why.msg);
+}
+
 /* --- resume --------------------------------------------------------------- */
 static int load_job(struct gpc_session *s, const char *id, struct gpc_job *job,
 	struct gpc_error *err)

@@ -3,6 +3,7 @@
 #pragma once
 #include "base/map.h"
 #include "core/session.h"
+#include "core/view.h"
 
 /* Ended already: *ret_ended = true and success. */
 int gpc_request_cancel(struct gpc_session *s, const char *job, bool now,
@@ -13,6 +14,9 @@ int gpc_request_save(struct gpc_session *s, const char *job, const char *label,
 /* name: "TERM", "SIGUSR1", "interrupt"; rank < 0 = all. */
 int gpc_request_signal(struct gpc_session *s, const char *job, const char *name,
 	int rank, struct gpc_error *err) gpc_must_check;
+/* Lists a job that has not ended, or still holds nodes, for the supervisors once
+ * more: its entry may have gone with an end that the journal has lost. */
+void gpc_request_attention(struct gpc_session *s, const struct gpc_view *v);
 /* The names that it takes besides "interrupt", by index; NULL past the last. */
 const char *gpc_request_signal_name(size_t i);
 /* Puts secrets again if the job has any (values: name -> value, may be NULL). */

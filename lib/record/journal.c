@@ -170,11 +170,23 @@ static int take_event(struct gpc_journal *j, int64_t n, struct gpc_error *err)
 	return 1;
 }
 
+/* A hint without any event is no job that begins, but one that lost them. */
 static int absent(struct gpc_journal *j, struct gpc_error *err)
 {
+	int64_t n = read_hint(j);
+	int r;
+
 	if (j->read_only)
 		return gpc_fail(err, GPC_EUNSUPPORTED,
 			"job %s was written by a newer gpucloud", j->job);
+	if (n > 0) {
+		r = gpc_fail(err, GPC_EPROTO, "%s/jobs/%s/events/ has no event "
+			"any more, of %lld", j->store->url, j->job,
+			(long long)n);
+		gpc_hint(err, "put them back from a copy; `gpucloud release %s` "
+			"ends the job's nodes without them", j->job);
+		return r;
+	}
 	return gpc_fail(err, GPC_ENOTFOUND, "job %s has no journal in %s",
 		j->job, j->store->url);
 }

@@ -146,6 +146,11 @@ static bool died_young(const struct gpc_try *t)
 		(!t->running_ms_at || t->ended_ms - t->running_ms_at < YOUNG_MS);
 }
 
+static bool was_resumed_between(const struct gpc_try *a, const struct gpc_try *b)
+{
+	return b->started_ms - a->ended_ms > YOUNG_GAP_MS;
+}
+
 /* Machines that die one after another as soon as the program runs on them die of
  * the program. Its first lines of log are no reason to buy machines for ever. */
 static bool all_die_young(const struct gpc_job_state *st)
@@ -155,11 +160,27 @@ static bool all_die_young(const struct gpc_job_state *st)
 
 	while (i-- > 0 && died_young(&st->tries.v[i])) {
 		n++;
-		if (i > 0 && st->tries.v[i].started_ms -
-			st->tries.v[i - 1].ended_ms > YOUNG_GAP_MS)
-			break;          /* resumed meanwhile */
+		if (i > 0 && was_resumed_between(&st->tries.v[i - 1],
+			&st->tries.v[i]))
+			break;
 	}
 	return n >= MAX_YOUNG;
+}
+
+/* What our half on the node cannot do on two machines in a row, such as to save
+ * where the store is damaged, it cannot do on a third, however long the program
+ * runs before it. */
+static bool agent_fails_again(const struct gpc_job_state *st)
+{
+	const struct gpc_try *a, *b;
+
+	if (st->tries.n < 2)
+		return false;
+	a = &st->tries.v[st->tries.n - 2];
+	b = &st->tries.v[st->tries.n - 1];
+	return a->reason == GPC_REASON_AGENT_FAILED &&
+		b->reason == GPC_REASON_AGENT_FAILED && !b->checkpoint &&
+		!was_resumed_between(a, b);
 }
 
 static void recover(struct plan *p)
@@ -174,7 +195,8 @@ static void recover(struct plan *p)
 	else if (!gpc_state_may_retry(p->st, p->policy, t->reason, t->code,
 		t->signal))
 		add_end(p, t->reason, t);
-	else if (p->st->no_progress >= MAX_NO_PROGRESS || all_die_young(p->st))
+	else if (p->st->no_progress >= MAX_NO_PROGRESS ||
+		all_die_young(p->st) || agent_fails_again(p->st))
 		add_end(p, GPC_REASON_NO_PROGRESS, t);
 	else
 		add(p, (struct gpc_action){ .kind = GPC_ACTION_ATTEMPT,

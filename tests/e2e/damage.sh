@@ -51,4 +51,58 @@ harm "$STORE/jobs/$job/1/verdict.json" folder
 run gpc release --now "$job"
 is "$rc" 0 "a folder in place of the verdict does not keep a node" || note "$err"
 
+# --- the journal ---------------------------------------------------------------
+start journal
+rm -r "$STORE/jobs/$job/events"
+echo harm >"$STORE/jobs/$job/events"
+for cmd in wait "status" "logs" "cancel"; do
+	run gpc $cmd "$job"
+	is "$rc" 1 "events/ is a file: $cmd ends"
+	like "$err" "/events/ has no event any more" "events/ is a file: $cmd says so"
+done
+run gpc release "$job"
+is "$rc" 1 "events/ is a file: release says that it cannot end the job"
+like "$err" "its nodes are released" "events/ is a file: but gives the node back"
+wait_until 30 none_left
+ok $? "events/ is a file: the supervisor ends"
+rm -r "$STORE/jobs/$job"
+
+# An end that is lost is found once more.
+start newest
+: >"$go"
+gpc wait "$job" >/dev/null 2>&1
+gpc release "$job" >/dev/null 2>&1
+wait_until 30 none_left
+last=$(find "$STORE/jobs/$job/events" -name '*.json' | sort | tail -n 1)
+rm "$last"
+run gpc release "$job"
+is "$rc" 0 "a lost event: release does not wait in vain" || note "$err"
+like "$(gpc status "$job")" RELEASED "a lost event: the node is recorded as released"
+printf 'name: over\nenvs: {BIG: %0200000d}\nrun: echo never\n' 1 >over.yaml
+job=$(gpc submit -q -d over.yaml)
+gpc wait "$job" >/dev/null 2>&1
+wait_until 30 none_left
+rm "$(find "$STORE/jobs/$job/events" -name '*.json' | sort | tail -n 1)"
+run gpc wait "$job"
+is "$rc" 125 "a lost end: wait finds it again" || note "$err"
+
+# --- checkpoints/ ----------------------------------------------------------------
+cat >saves.yaml <<'Y'
+name: saves
+checkpoint: {path: ckpt, upload_every: 1h}
+run: mkdir -p ckpt; date +%N >ckpt/state; while [ ! -e "$GO" ]; do sleep 0.1; done
+envs: {GO: ""}
+Y
+go=$T/go-saves
+job=$(gpc submit -q -d --env "GO=$go" saves.yaml)
+wait_until 30 in_state "$job" RUNNING
+rm -rf "$STORE/jobs/$job/checkpoints"
+echo harm >"$STORE/jobs/$job/checkpoints"
+: >"$go"
+run gpc wait "$job"
+is "$rc" 125 "checkpoints/ is a file: the job ends" || note "$err"
+like "$err" "no_progress" "checkpoints/ is a file: after a second attempt"
+like "$err" "checkpoint could not be saved: .*checkpoints/" \
+	"checkpoints/ is a file: and says what it cannot save"
+
 finish

@@ -287,6 +287,30 @@ TEST(no_progress_when_all_die_young)
 	lab_free(lab);
 }
 
+/* What the agent cannot do twice it cannot do at all, whatever ran before. */
+TEST(no_progress_when_the_agent_fails_twice)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+
+	for (int attempt = 1; attempt <= 2; attempt++) {
+		run(lab, sv, job, attempt);
+		lab_log(lab, job, attempt, 0, "works\n");
+		lab_advance(2 * MINUTE);
+		end(lab, job, attempt, 0, GPC_REASON_AGENT_FAILED, 0, 0);
+		lab_step(sv);
+		lab_advance(2000);
+		lab_step(sv);
+	}
+	lab_finish(sv, MINUTE);
+	assert_reason(sv, "no_progress");
+	assert_int_equal(lab_state(sv)->attempt, 2);
+	lab_check(lab, job, 1);
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
 TEST(no_progress_after_two)
 {
 	struct lab *lab = lab_new(0);
@@ -613,6 +637,7 @@ int main(void)
 		cmocka_unit_test(error_of_one_rank_ends_the_job),
 		cmocka_unit_test(no_progress_after_two),
 		cmocka_unit_test(no_progress_when_all_die_young),
+		cmocka_unit_test(no_progress_when_the_agent_fails_twice),
 		cmocka_unit_test(progress_goes_on),
 		cmocka_unit_test(stale_beat_is_a_lost_node),
 		cmocka_unit_test(own_errors_restart_when_asked),
