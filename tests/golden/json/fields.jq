@@ -15,7 +15,9 @@ def walk_fields($path):
 		to_entries[] | .key as $key |
 		.value | walk_fields(if $path == "" then $key else "\($path).\($key)" end)
 	elif $path == "total" then [$path, "list of money"]
-	elif type == "array" then .[] | walk_fields("\($path)[]")
+	elif type == "array" then
+		(if length == 0 then ["\($path)[]", "null"] else empty end),
+		(.[] | walk_fields("\($path)[]"))
 	else [$path, kind] end;
 (.schema | sub("^gpucloud[.]"; "") | sub("/1$"; "")) as $schema |
 (if has("rows") then (.rows[], del(.rows)) else . end) | del(.schema) |
