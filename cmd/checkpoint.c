@@ -2,7 +2,7 @@
  * their own verify and prune. Inside a job the job itself is meant, so that a
  * program can say when it is worth saving.
  */
-#include "cmd/checkpoint.h"
+#include "cmd/checkpoint_verbs.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* `gpucloud checkpoint prune`: removes old checkpoints of a job. One that lives
  * does it itself when it is asked; of one that has ended this process does it.
  */
-#include "cmd/checkpoint.h"
+#include "cmd/checkpoint_verbs.h"
 
 #include "base/time.h"
 #include "cmd/phrase.h"
@@ -103,7 +103,7 @@ static int print_json(const struct pruning *p, struct gpc_error *err)
 	gpc_json_set(j, "removed", ids);
 	gpc_json_set_int(j, "blobs", (int64_t)p->x.swept.blobs);
 	gpc_json_set_int(j, "size_bytes", (int64_t)p->x.swept.bytes);
-	return gpc_out_json(&p->c->out, "checkpoint-prune", j, err);
+	return gpc_out_json(&p->c->out, "pruned", j, err);
 }
 
 static int print(const struct pruning *p, struct gpc_error *err)

@@ -1,7 +1,7 @@
 /* `gpucloud checkpoint verify`: reads every byte of checkpoints and says which
  * are what they should be.
  */
-#include "cmd/checkpoint.h"
+#include "cmd/checkpoint_verbs.h"
 
 #include <string.h>
 

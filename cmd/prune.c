@@ -256,8 +256,9 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 	int r = gpc_cmd_session(c, GPC_STORE_MAY_LACK, &s, err);
 
 	if (!r && !s->store) {
-		gpc_say(&c->talk, "gpucloud: nothing to remove");
-		return 0;
+		r = print(&w, true, err);
+		say_sums(&w, true);
+		return r;
 	}
 	w.s = s;
 	w.how = (struct gpc_remove_options){ .older_ms = w.o->older_than,

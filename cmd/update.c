@@ -137,12 +137,13 @@ static char *time_text(int64_t ms)
 	return ms > 0 ? gpc_phrase_duration(ms) : gpc_strdup("no limit");
 }
 
-static struct gpc_json *change(struct gpc_json *from, struct gpc_json *to)
+static struct gpc_json *change(const char *old, struct gpc_json *from,
+	const char *new, struct gpc_json *to)
 {
 	struct gpc_json *j = gpc_json_object();
 
-	gpc_json_set(j, "old", from);
-	gpc_json_set(j, "new", to);
+	gpc_json_set(j, old, from);
+	gpc_json_set(j, new, to);
 	return j;
 }
 
@@ -165,10 +166,11 @@ static int print_json(struct gpc_cmd *c, const char *job,
 	gpc_json_set_str(j, "job", job);
 	gpc_json_set_bool(j, "changed", x->changed);
 	if (u->cost.currency[0])
-		gpc_json_set(j, "cost", change(limit_json(x->old_cost),
-			limit_json(x->new_cost)));
+		gpc_json_set(j, "cost", change("old", limit_json(x->old_cost),
+			"new", limit_json(x->new_cost)));
 	if (u->time_ms > 0)
-		gpc_json_set(j, "time_ms", change(ms_json(x->old_time_ms),
+		gpc_json_set(j, "time", change("old_ms",
+			ms_json(x->old_time_ms), "new_ms",
 			ms_json(x->new_time_ms)));
 	gpc_json_set(j, "note", x->note ? gpc_json_string(x->note) :
 		gpc_json_null());

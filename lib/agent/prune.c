@@ -140,11 +140,29 @@ static int sweep(struct gpc_saver *s, int attempt,
 	return r;
 }
 
-/* Other ranks save where this one cannot see it. */
-static bool may_sweep(const struct gpc_saver *s, int attempt)
+/* Other ranks save where this one cannot see it: then each checkpoint goes with
+ * what only it needed, and nothing is swept. */
+static int remove_each(struct gpc_saver *s,
+	const struct gpc_checkpoint_ids *ids, const struct gpc_strv *drop,
+	struct gpc_error *err)
 {
-	return attempt < s->held_attempt ||
-		(attempt == s->attempt && !s->all_ranks);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ids->n; i++)
+		if (gpc_strv_has(drop, ids->v[i].id))
+			r = remove_one(s, ids, &ids->v[i], err);
+	return r;
+}
+
+static int sweep_all(struct gpc_saver *s, const struct gpc_cancel *cancel,
+	struct gpc_swept *swept, struct gpc_error *err)
+{
+	int r = 0;
+
+	for (int i = 1; r == 0 && i <= s->attempt; i++)
+		if (i < s->held_attempt || (i == s->attempt && !s->all_ranks))
+			r = sweep(s, i, cancel, swept, err);
+	return r;
 }
 
 int gpc_saver_task_prune(void *arg, const struct gpc_cancel *cancel,
@@ -162,11 +180,11 @@ int gpc_saver_task_prune(void *arg, const struct gpc_cancel *cancel,
 		gpc_strv_add(&pinned, s->pinned);
 	if (r == 0) {
 		gpc_prune_choose(&ids, s->prune_keep, &pinned, &f.removed);
-		r = gpc_prune_heads(s->store, s->job, &f.removed, err);
+		r = s->all_ranks ? remove_each(s, &ids, &f.removed, err) :
+			gpc_prune_heads(s->store, s->job, &f.removed, err);
 	}
-	for (int i = 1; r == 0 && i <= s->attempt; i++)
-		if (may_sweep(s, i))
-			r = sweep(s, i, cancel, &swept, err);
+	if (r == 0)
+		r = sweep_all(s, cancel, &swept, err);
 	f.blobs = (int64_t)swept.blobs;
 	f.bytes = (int64_t)swept.bytes;
 	if (r == 0)

@@ -199,12 +199,16 @@ static int win(struct removing *m, struct gpc_error *err)
 {
 	gpc_auto(gpc_journal) struct gpc_journal j = {0};
 	gpc_autostr *by = gpc_session_by(m->s, "client");
+	gpc_key key;
 	int r;
 
 	gpc_journal_init(&j, m->s->store, m->x->job, by);
 	r = gpc_journal_refresh(&j, NULL, err);
-	if (r == -GPC_ENOTFOUND && !m->job.id)
-		return 0;               /* its last event is gone already */
+	/* Its last event may be gone already, by an earlier run or just now by
+	 * another one. */
+	if (r == -GPC_ENOTFOUND && (!m->job.id || gpc_store_head(m->s->store,
+		gpc_key_job(key, m->x->job), NULL, NULL) == -GPC_ENOTFOUND))
+		return 0;
 	for (int i = 0; r == 0 && i < TRIES && !j.state.removing; i++) {
 		struct gpc_json *data;
 

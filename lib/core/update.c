@@ -65,11 +65,21 @@ static int64_t ran_ms(struct gpc_job_state *st)
 	return st->ran_ms + (now > t->running_ms_at ? now - t->running_ms_at : 0);
 }
 
-/* The end of the node of this attempt that ends first; 0 = none does. */
+/* The end of the node of this attempt that ends first, be it only asked for;
+ * 0 = none does. */
 static int64_t first_end_ms(const struct gpc_job_state *st,
 	int64_t *ret_created_ms)
 {
 	int64_t end = 0;
+
+	gpc_vec_each(i, &st->intents) {
+		int64_t ms = gpc_json_get_int(i->request, "expires_ms", 0);
+
+		if (i->attempt != st->attempt || ms <= 0 || (end && ms >= end))
+			continue;
+		end = ms;
+		*ret_created_ms = i->at_ms;
+	}
 
 	gpc_vec_each(n, &st->nodes) {
 		if (n->attempt != st->attempt || !n->expires_ms ||

@@ -92,10 +92,14 @@ json job-succeeded status full --json
 json checkpoint checkpoint list full --json
 json pull pull full --json
 json pull-checkpoint checkpoint pull full 1-1-user --json
+json verify checkpoint verify full 1-1-user --json
 json cost cost full --json
 json cost-all cost --since 1h --json
 json cancel-ended cancel full --json
 json release release full --json
+run gpc prune --older-than 0 --dry-run --json
+is "$rc" 0 "prune --dry-run --json" || note "$err"
+cp "$T/out" docs/prune
 
 printf 'import sys\nsys.stdout.buffer.write(b"\\xff\\0\\n")\nsys.exit(7)\n' >bytes.py
 cp bytes.py src/
@@ -137,6 +141,7 @@ json job-killed status killed --json
 run gpc submit -d --json --name waits -- sleep 300
 wait_until 20 in_state waits RUNNING
 json signal signal waits CONT --rank 0 --json
+json update update waits --max-cost 5 --time 2h --json
 json cost-running cost waits --json
 json release-dry release --all --dry-run --json
 run gpc status waits --json
@@ -152,13 +157,25 @@ gpc release waits >/dev/null 2>&1
 
 cat >saves.yaml <<'Y'
 name: saves
-checkpoint: {path: ck}
+checkpoint: {path: ck, keep: 9}
 run: mkdir -p ck; echo a > ck/a; sleep 300
 Y
 run gpc submit -d saves.yaml
 wait_until 20 in_state saves RUNNING
 json checkpoint-save checkpoint save saves --json
+gpc checkpoint save -q saves >/dev/null
+gpc checkpoint save -q saves >/dev/null
+run gpc checkpoint prune saves --keep 2 --json
+is "$rc" 0 "checkpoint prune --json" || note "$err"
+cp "$T/out" docs/pruned
 gpc release --now saves >/dev/null 2>&1
+for hurt in "$STORE"/jobs/saves-*/1/blobs/*/*; do
+	chmod u+w "$hurt"
+	printf x >>"$hurt"
+done
+run gpc checkpoint verify saves --json
+is "$rc" 1 "checkpoint verify --json tells damage" || note "$err"
+cp "$T/out" docs/damaged
 
 run gpc submit --name fromgit --git-url ./repo -- true
 json job-git status fromgit --json

@@ -19,7 +19,7 @@ is "$rc" 0 "a cost limit"
 is "$out" 'cost  no limit -> $5.00' "old and new are shown"
 run gpc update "$job" --time 20m --max-cost "6 USD" -o json
 is "$rc" 0 "both"
-is "$(printf '%s' "$out" | jq -c '[.schema, .changed, .cost.old.amount, .cost.new.amount, .time_ms.new]')" \
+is "$(printf '%s' "$out" | jq -c '[.schema, .changed, .cost.old.amount, .cost.new.amount, .time.new_ms]')" \
 	'["gpucloud.update/1",true,"5.00","6.00",1200000]' "as JSON"
 run gpc status "$job"
 like "$out" 'Limits: +cost \$6.00 \(updated\), time 20m \(updated\)' "status shows them"
