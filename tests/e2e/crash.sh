@@ -158,6 +158,7 @@ Y
 	ask gpc wait -q "$job"
 	ask gpc release -q "$job"
 	until_it_works gpc checkpoint prune -q --keep 2 "$job"
+	ask gpc supervise -q --once
 	sleep 1
 	until_it_works gpc prune -q -y --jobs --older-than 1s
 	find "$STORE/blobs" -exec touch -d '40 days ago' {} +
