@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "cmd/config_load.h"
+#include "cmd/input.h"
 
 #define SPEC_MAX ((size_t)16 << 20)
 #define SECRET_MAX ((size_t)1 << 20)
@@ -28,9 +29,8 @@ static int read_text(const char *path, char **ret_text, void *arg,
 	struct gpc_error *err)
 {
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
-	int r = gpc_read_file(path, SECRET_MAX, &b, err);
+	int r = gpc_input_read(path, SECRET_MAX, arg, &b, err);
 
-	(void)arg;
 	if (r)
 		return r;
 	if (b.len && memchr(b.data, '\0', b.len))
@@ -42,7 +42,8 @@ static int read_text(const char *path, char **ret_text, void *arg,
 	return gpc_buf_finish(&b, ret_text, err);
 }
 
-void gpc_spec_host_init(struct gpc_spec_host_owned *h)
+void gpc_spec_host_init(struct gpc_spec_host_owned *h,
+	const struct gpc_cancel *cancel)
 {
 	*h = (struct gpc_spec_host_owned){0};
 	/* Both may be missing; who needs them then says so. */
@@ -53,6 +54,7 @@ void gpc_spec_host_init(struct gpc_spec_host_owned *h)
 	h->host = (struct gpc_spec_host){
 		.cwd = h->cwd, .home = h->home,
 		.lookup = look_up, .read_file = read_text,
+		.arg = (void *)(uintptr_t)cancel,
 	};
 }
 
@@ -80,11 +82,9 @@ static bool looks_like_program(const char *path)
 	return gpc_ends_with(path, ".py") || gpc_ends_with(path, ".sh");
 }
 
-static int read_spec(const char *word, struct gpc_buf *b,
-	struct gpc_error *err)
+static int read_spec(const char *word, const struct gpc_cancel *cancel,
+	struct gpc_buf *b, struct gpc_error *err)
 {
-	if (gpc_eq(word, "-"))
-		return gpc_read_fd(STDIN_FILENO, SPEC_MAX, "<stdin>", b, err);
 	if (looks_like_program(word)) {
 		bool shell = gpc_ends_with(word, ".sh");
 		int r = gpc_fail(err, GPC_EUSAGE, "%s is a program, not a spec",
@@ -94,12 +94,12 @@ static int read_spec(const char *word, struct gpc_buf *b,
 			shell ? "bash" : "python3", word);
 		return r;
 	}
-	int r = gpc_read_file(word, SPEC_MAX, b, err);
+	int r = gpc_input_read(word, SPEC_MAX, cancel, b, err);
 	if (r == -GPC_ENOTFOUND)
 		gpc_hint(err, "`gpucloud init` writes a spec; a program runs "
 			"by `gpucloud submit -- PROGRAM ...`");
-	if (!r)
-		return 0;
+	if (!r || r == -GPC_ECANCELED)
+		return r;
 	/* whatever keeps it from being read, it is the spec that is wrong */
 	err->code = GPC_ECONFIG;
 	return -GPC_ECONFIG;
@@ -112,7 +112,8 @@ static void warn_all(struct gpc_cmd *c, const struct gpc_strv *warnings)
 }
 
 static int parse(const char *word, const char *const *command, int n_command,
-	struct gpc_spec_file *file, struct gpc_error *err)
+	const struct gpc_cancel *cancel, struct gpc_spec_file *file,
+	struct gpc_error *err)
 {
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
 	struct gpc_spec from_words = {0};
@@ -122,7 +123,7 @@ static int parse(const char *word, const char *const *command, int n_command,
 			(size_t)n_command);
 		return 0;
 	}
-	int r = read_spec(word, &b, err);
+	int r = read_spec(word, cancel, &b, err);
 	if (!r)
 		r = gpc_spec_parse(gpc_buf_str(&b), b.len,
 			gpc_eq(word, "-") ? "<stdin>" : word, file, err);
@@ -168,14 +169,15 @@ static int override(const struct gpc_spec_cli *cli, struct gpc_spec *spec,
 	return 0;
 }
 
-static int read_env_file(const struct gpc_spec_cli *cli, struct gpc_spec *spec,
+static int read_env_file(const struct gpc_spec_cli *cli,
+	const struct gpc_cancel *cancel, struct gpc_spec *spec,
 	struct gpc_error *err)
 {
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
 
 	if (!cli->env_file)
 		return 0;
-	int r = gpc_read_file(cli->env_file, SECRET_MAX, &b, err);
+	int r = gpc_input_read(cli->env_file, SECRET_MAX, cancel, &b, err);
 	return r ? gpc_wrap(err, r, "--env-file") :
 		gpc_spec_env_file(spec, gpc_buf_str(&b), b.len, cli->env_file,
 			err);
@@ -211,7 +213,7 @@ static int change(struct gpc_cmd *c, const struct gpc_spec_cli *cli,
 		r = gpc_fail(err, GPC_EUSAGE, "--workdir and --git-url exclude "
 			"each other");
 	if (!r)
-		r = read_env_file(cli, spec, err);
+		r = read_env_file(cli, c->cancel, spec, err);
 	for (size_t i = 0; !r && i < cli->env.n; i++)
 		r = gpc_spec_env(spec, cli->env.v[i], host, err);
 	for (size_t i = 0; !r && i < cli->secret.n; i++)
@@ -227,8 +229,8 @@ int gpc_spec_load(struct gpc_cmd *c, const struct gpc_spec_cli *cli,
 	gpc_auto(gpc_spec_host_owned) struct gpc_spec_host_owned h;
 	gpc_auto(gpc_strv) struct gpc_strv warnings = {0};
 
-	gpc_spec_host_init(&h);
-	int r = parse(word, command, n_command, &file, err);
+	gpc_spec_host_init(&h, c->cancel);
+	int r = parse(word, command, n_command, c->cancel, &file, err);
 	if (r)
 		return r;
 	if (word && !gpc_eq(word, "-"))
@@ -255,7 +257,7 @@ int gpc_spec_secrets(struct gpc_cmd *c, const struct gpc_strv *args,
 	gpc_auto(gpc_spec) struct gpc_spec spec = {0};
 	gpc_auto(gpc_spec_host_owned) struct gpc_spec_host_owned h;
 
-	gpc_spec_host_init(&h);
+	gpc_spec_host_init(&h, c->cancel);
 	gpc_spec_init(&spec);
 	for (size_t i = 0; i < args->n; i++) {
 		int r = add_secret(c, &spec, args->v[i], &h.host, err);

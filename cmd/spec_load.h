@@ -23,13 +23,14 @@ extern const struct gpc_opt gpc_spec_cli_options[];
 int gpc_spec_load(struct gpc_cmd *c, const struct gpc_spec_cli *cli,
 	const char *word, const char *const *command, int n_command,
 	struct gpc_spec_file *ret_file, struct gpc_error *err) gpc_must_check;
-/* The host as specs see it: folder, home, environment, files. Free the owned
- * strings with gpc_spec_host_clear. */
+/* The host as specs see it: folder, home, environment, and files, which it reads
+ * until cancel is set. Free the owned strings with gpc_spec_host_clear. */
 struct gpc_spec_host_owned {
 	struct gpc_spec_host host;
 	char *cwd, *home, *script;
 };
-void gpc_spec_host_init(struct gpc_spec_host_owned *h);
+void gpc_spec_host_init(struct gpc_spec_host_owned *h,
+	const struct gpc_cancel *cancel);
 void gpc_spec_host_owned_clear(struct gpc_spec_host_owned *h);
 GPC_CLEANUP_VALUE(gpc_spec_host_owned);
 /* Values of --secret K, K=@FILE, K=V, as names and values. */
