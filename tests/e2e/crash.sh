@@ -158,14 +158,19 @@ Y
 	ask gpc wait -q "$job"
 	ask gpc release -q "$job"
 	until_it_works gpc checkpoint prune -q --keep 2 "$job"
-	ask gpc supervise -q --once
-	sleep 1
-	until_it_works gpc prune -q -y --jobs --older-than 1s
+	# What its supervisor had not closed when it died is closed by another.
+	wait_until 60 removed "$job"
 	find "$STORE/blobs" -exec touch -d '40 days ago' {} +
 	until_it_works gpc prune -q -y --blobs
 	find "$STORE/blobs" -type f -exec touch -d '20 days ago' {} +
 	until_it_works gpc prune -q -y --blobs
 	left=0
+}
+
+removed() {
+	gpc supervise -q --once
+	gpc prune -q -y --jobs --older-than 1s
+	[ ! -e "$STORE/jobs/$1" ]
 }
 
 # --- what a user does ------------------------------------------------------
