@@ -17,6 +17,7 @@ struct late_put {
 	struct gpc_buf body;
 	unsigned flags;
 	int ms;
+	int64_t due_ms;         /* by the boot clock, without a thread; or 0 */
 	pthread_t thread;
 };
 struct fault_state {
@@ -42,15 +43,46 @@ static int fault_open(struct gpc_store *s, const char *where, unsigned flags,
 	return 0;
 }
 
+static void land_now(struct late_put *l)
+{
+	/* Somebody else may have the key. */
+	(void)!gpc_store_put(l->inner, l->key, l->body.data, l->body.len,
+		l->flags, NULL);
+}
+
+static void late_free(struct late_put *l)
+{
+	free(l->key);
+	gpc_buf_clear(&l->body);
+	free(l);
+}
+
+/* Delayed puts whose time has come. */
+static void land_due(struct fault_state *f, int64_t now_ms)
+{
+	pthread_mutex_lock(&f->lock);
+	for (size_t i = 0; i < f->late.n;) {
+		struct late_put *l = f->late.v[i];
+
+		if (!l->due_ms || l->due_ms > now_ms) {
+			i++;
+			continue;
+		}
+		gpc_vec_remove(&f->late, i);
+		land_now(l);
+		late_free(l);
+	}
+	pthread_mutex_unlock(&f->lock);
+}
+
 static void fault_close(struct gpc_store *s)
 {
 	struct fault_state *f = s->state;
 
+	land_due(f, INT64_MAX);
 	gpc_vec_each(l, &f->late) {
 		pthread_join((*l)->thread, NULL);
-		free((*l)->key);
-		gpc_buf_clear(&(*l)->body);
-		free(*l);
+		late_free(*l);
 	}
 	gpc_vec_free(&f->late);
 	gpc_vec_free(&f->rules);
@@ -64,6 +96,7 @@ static bool hit(struct gpc_store *s, enum gpc_fault_op op, const char *key,
 	struct fault_state *f = s->state;
 	bool found = false;
 
+	land_due(f, gpc_boot_ms());
 	pthread_mutex_lock(&f->lock);
 	f->count[op]++;
 	gpc_vec_each(rule, &f->rules) {
@@ -115,14 +148,12 @@ static void *land(void *arg)
 	struct late_put *l = arg;
 
 	gpc_sleep_ms(l->ms);
-	if (gpc_store_put(l->inner, l->key, l->body.data, l->body.len,
-		l->flags, NULL) < 0)
-		return NULL;            /* somebody else has the key */
+	land_now(l);
 	return NULL;
 }
 
 static void send_late(struct gpc_store *s, const char *key,
-	const struct gpc_body *body, unsigned flags, int ms)
+	const struct gpc_body *body, unsigned flags, const struct gpc_fault *how)
 {
 	struct fault_state *f = s->state;
 	struct late_put *l = gpc_alloc(sizeof(*l));
@@ -132,18 +163,18 @@ static void send_late(struct gpc_store *s, const char *key,
 	if (body->data)
 		gpc_buf_add(&l->body, body->data, (size_t)body->size);
 	l->flags = flags;
-	l->ms = ms;
+	l->ms = how->late_ms;
+	if (how->how == GPC_FAULT_DELAYED)
+		l->due_ms = gpc_boot_ms() + how->late_ms;
 	pthread_mutex_lock(&f->lock);
-	if (body->data && pthread_create(&l->thread, NULL, land, l) == 0) {
+	if (body->data && (l->due_ms ||
+		pthread_create(&l->thread, NULL, land, l) == 0)) {
 		*gpc_vec_push(&f->late) = l;
 		l = NULL;
 	}
 	pthread_mutex_unlock(&f->lock);
-	if (l) {
-		free(l->key);
-		gpc_buf_clear(&l->body);
-		free(l);
-	}
+	if (l)
+		late_free(l);
 }
 
 /* --- operations -------------------------------------------------------- */
@@ -173,8 +204,8 @@ static int fault_put(struct gpc_store *s, const char *key,
 
 	if (r < 0)
 		return r;
-	if (was_hit && f.how == GPC_FAULT_LATE) {
-		send_late(s, key, body, flags, f.late_ms);
+	if (was_hit && (f.how == GPC_FAULT_LATE || f.how == GPC_FAULT_DELAYED)) {
+		send_late(s, key, body, flags, &f);
 		return fail(&f, "put", key, err);
 	}
 	r = in->ops->put(in, key, body, flags, err);

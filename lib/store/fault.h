@@ -12,6 +12,9 @@ enum gpc_fault_how {
 	GPC_FAULT_BEFORE,     /* fails, nothing done */
 	GPC_FAULT_AFTER,      /* done, but the answer is lost */
 	GPC_FAULT_LATE,       /* put: fails now, lands after late_ms */
+	GPC_FAULT_DELAYED,    /* the same by the boot clock, which tests move: it
+	                       * lands before the first operation after that, or
+	                       * when the store is closed */
 	GPC_FAULT_SHORT,      /* list: ends after `keep` objects, as success */
 	GPC_FAULT_CALL,       /* calls `call` first, then does it */
 };
