@@ -1,6 +1,7 @@
 /* Buying nodes exactly once: the intent, with its token and the whole request,
  * is durable before the call; a repeat sends the same bytes; whatever the call
  * made is recorded at once. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 #define CAPACITY_RETRY_MS 5000
 #define CAPACITY_RETRY_MAX_MS 300000
 #define UNCLEAR_RETRY_MS 2000
+#define STUCK_MS 60000
 
 int gpc_supervision_attempt(struct gpc_supervision *sv, bool uncounted,
 	bool *progressed, struct gpc_error *err)
@@ -146,6 +148,34 @@ static bool is_used_up(const struct gpc_supervision *sv)
 		gpc_wall_ms()).micros >= cap.micros;
 }
 
+/* What a node on this machine needs to be made: a disk that takes its folder.
+ * Waiting helps while somebody is about to make room, and not for ever. */
+static enum gpc_reason reason_of_disk(int sys)
+{
+	switch (sys) {
+	case ENOSPC:
+	case EDQUOT:
+		return GPC_REASON_DISK_FULL;
+	case EROFS:
+	case EACCES:
+	case EPERM:
+		return GPC_REASON_AUTH;
+	default:
+		return GPC_REASON_NONE;
+	}
+}
+
+static bool is_stuck(struct gpc_supervision *sv, const struct gpc_error *why)
+{
+	int64_t now = gpc_boot_ms();
+
+	if (reason_of_disk(why->sys) == GPC_REASON_NONE)
+		sv->stuck_since_ms = 0;
+	else if (!sv->stuck_since_ms)
+		sv->stuck_since_ms = now;
+	return sv->stuck_since_ms && now - sv->stuck_since_ms >= STUCK_MS;
+}
+
 static int cannot_buy(struct gpc_supervision *sv, bool *progressed,
 	const struct gpc_error *why, struct gpc_error *err)
 {
@@ -168,6 +198,11 @@ static int cannot_buy(struct gpc_supervision *sv, bool *progressed,
 	case GPC_ECAPACITY:
 		return wait_for_capacity(sv, progressed, why, err);
 	default:
+		if (is_stuck(sv, why)) {
+			gpc_supervision_note(sv, "cannot start: %s", why->msg);
+			return gpc_supervision_end(sv, reason_of_disk(why->sys),
+				0, 0, 0, progressed, err);
+		}
 		sv->retry_ms = gpc_boot_ms() + UNCLEAR_RETRY_MS;
 		gpc_supervision_note(sv, "tries again: %s", why->msg);
 		return 0;
@@ -294,6 +329,10 @@ static int create_failed(struct gpc_supervision *sv, size_t intent,
 	case GPC_ETIMEOUT:
 	case GPC_ENET:
 	case GPC_EIO:
+		if (is_stuck(sv, why)) {
+			r = gpc_supervision_void(sv, intent, progressed, err);
+			return r < 0 ? r : cannot_buy(sv, progressed, why, err);
+		}
 		sv->retry_ms = gpc_boot_ms() +
 			(why->retry_after_ms > UNCLEAR_RETRY_MS ?
 			why->retry_after_ms : UNCLEAR_RETRY_MS);
@@ -340,7 +379,7 @@ int gpc_supervision_create(struct gpc_supervision *sv, size_t intent,
 		return create_failed(sv, intent, &launch, progressed, &why, err);
 	GPC_CRASH("buy.answered");
 	source->listed = false;
-	sv->wait_since_ms = sv->wait_pause_ms = 0;
+	sv->wait_since_ms = sv->wait_pause_ms = sv->stuck_since_ms = 0;
 	gpc_pairs_clear(&sv->refused);
 	gpc_supervision_note(sv, NULL);
 	return gpc_supervision_append(sv, GPC_EVENT_CREATED,

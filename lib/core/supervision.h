@@ -60,6 +60,8 @@ struct gpc_supervision {
 	int64_t retry_ms;             /* boot clock: no buying before it */
 	int64_t wait_since_ms;        /* boot clock: no capacity since then */
 	int64_t wait_pause_ms;        /* between two rounds of asking */
+	int64_t stuck_since_ms;       /* boot clock: since when this machine's
+	                               * disk takes no node; 0 = it does */
 	int64_t cancel_seen_ms;       /* boot clock; 0 = not asked */
 	int64_t failed_ms;            /* boot clock: a failure of failed_attempt
 	                               * was seen first */

@@ -2,9 +2,11 @@
  * machines, caps, supervisors that die at any put or race with each other. The
  * pretend cloud's ledger is the witness. */
 #include <pthread.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "core/reconcile.h"
@@ -342,6 +344,55 @@ TEST(a_silent_holder_is_followed_after_a_minute)
 	lab_free(lab);
 }
 
+/* A place where even root makes no file: false where there is none. */
+static bool close_disk(struct lab *lab)
+{
+	gpc_autostr *dir = gpc_format("%s/fake", lab->s->place.state_dir);
+	gpc_autostr *lock = gpc_format("%s/.lock", dir);
+	struct gpc_error err;
+	struct stat st;
+
+	if (stat("/sys/kernel", &st) < 0)
+		return false;
+	assert_ok(gpc_mkdirs(dir, 0700, &err));
+	unlink(lock);
+	return symlink("/sys/kernel/gpucloud-none", lock) == 0;
+}
+
+/* before: the disk closes before the intent, else between intent and create. */
+static void stuck(bool before)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+
+	if (!before) {
+		lab_script(lab, FAULTS(CREATE("unreachable", "")));
+		lab_step(sv);
+		assert_int_equal(lab_events(lab, job, "intent"), 1);
+	}
+	if (!close_disk(lab))
+		skip();
+	for (int i = 0; i < 25; i++) {
+		lab_advance(2000);
+		lab_step(sv);
+	}
+	assert_status(sv, "PROVISIONING");
+	lab_finish(sv, MINUTE);
+	assert_status(sv, "FAILED");
+	assert_reason(sv, "auth");
+	assert_has(lab_state(sv)->detail, "cannot start: ");
+	assert_int_equal(lab_events(lab, job, "void"), before ? 0 : 1);
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
+TEST(a_disk_that_takes_no_node_ends_the_wait)
+{
+	stuck(true);
+	stuck(false);
+}
+
 static void forget_holder(struct lab *lab, const char *job)
 {
 	struct gpc_error err;
@@ -574,6 +625,7 @@ int main(void)
 		cmocka_unit_test(the_end_of_a_lifetime_is_named),
 		cmocka_unit_test(a_dead_holder_is_followed_at_once),
 		cmocka_unit_test(a_silent_holder_is_followed_after_a_minute),
+		cmocka_unit_test(a_disk_that_takes_no_node_ends_the_wait),
 		cmocka_unit_test(two_that_alternate_buy_once),
 		cmocka_unit_test(threads_that_race_buy_once),
 		cmocka_unit_test(processes_that_race_buy_once),
