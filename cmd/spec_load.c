@@ -8,7 +8,6 @@
 #include "cmd/spec_load.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/path.h"

@@ -22,7 +22,7 @@ waits() {
 	like "$(cat "$T/err")" "interrupted.* pipe" "$waits_name: and by a message"
 }
 gone() { ! alive "$1"; }
-holds_pipe() { ls -l "/proc/$1/fd" 2>/dev/null | grep -q "$T/work/pipe"; }
+holds_pipe() { find "/proc/$1/fd" -lname "$T/work/pipe" 2>/dev/null | grep -q .; }
 
 waits "a pipe as spec" 143 TERM submit -n pipe
 waits "a pipe as --env-file" 143 TERM submit -n --env-file pipe job.yaml
