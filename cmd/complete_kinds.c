@@ -137,66 +137,57 @@ static void offer_variables(struct gpc_completion *k)
 	}
 }
 
+static void offer_fields(struct gpc_completion *k)
+{
+	gpc_help_spec_each(offer_field, k);
+}
+
+/* `config set KEY VALUE` */
+static void offer_key_values(struct gpc_completion *k)
+{
+	if (k->n_typed > 1)
+		gpc_config_complete_value(k, k->typed[1]);
+}
+
+/* How each kind is completed: by us, by the store, by the shell. */
+static const struct {
+	void (*offer)(struct gpc_completion *k);
+	bool store;
+	const char *shell;
+} ways[] = {
+	[GPC_COMPLETE_NONE] = {0},
+	[GPC_COMPLETE_WORDS] = {0},
+	[GPC_COMPLETE_FILE] = {.shell = "file"},
+	[GPC_COMPLETE_DIR] = {.shell = "dir"},
+	[GPC_COMPLETE_PROGRAM] = {.shell = "program"},
+	[GPC_COMPLETE_JOB] = {.store = true},
+	[GPC_COMPLETE_LIVE_JOB] = {.store = true},
+	[GPC_COMPLETE_ENDED_JOB] = {.store = true},
+	[GPC_COMPLETE_JOB_OR_FILE] = {.store = true, .shell = "file"},
+	[GPC_COMPLETE_JOB_OR_CHECKPOINT] = {.store = true},
+	[GPC_COMPLETE_CHECKPOINT] = {.store = true},
+	[GPC_COMPLETE_ATTEMPT] = {.store = true},
+	[GPC_COMPLETE_RANK] = {.store = true},
+	[GPC_COMPLETE_SIGNAL] = {.offer = offer_signals},
+	[GPC_COMPLETE_COMMAND] = {.offer = offer_commands},
+	[GPC_COMPLETE_FIELD] = {.offer = offer_fields},
+	[GPC_COMPLETE_KEY] = {.offer = gpc_config_complete_keys},
+	[GPC_COMPLETE_KEY_VALUE] = {.offer = offer_key_values},
+	[GPC_COMPLETE_PROFILE] = {.offer = gpc_config_complete_profiles},
+	[GPC_COMPLETE_TEMPLATE] = {.offer = offer_templates},
+	[GPC_COMPLETE_INFRA] = {.offer = offer_infra},
+	[GPC_COMPLETE_GPU] = {.offer = offer_gpus},
+	[GPC_COMPLETE_ENV] = {.offer = offer_variables},
+};
+
 void gpc_complete_kind(struct gpc_completion *k, enum gpc_complete kind,
 	const char *const *words)
 {
 	offer_words(k, words);
-	switch (kind) {
-	case GPC_COMPLETE_NONE:
-	case GPC_COMPLETE_WORDS:
-		break;
-	case GPC_COMPLETE_FILE:
-		ask_shell(k, "file");
-		break;
-	case GPC_COMPLETE_DIR:
-		ask_shell(k, "dir");
-		break;
-	case GPC_COMPLETE_PROGRAM:
-		ask_shell(k, "program");
-		break;
-	case GPC_COMPLETE_JOB_OR_FILE:
+	if (ways[kind].offer)
+		ways[kind].offer(k);
+	if (ways[kind].store)
 		gpc_complete_store(k, kind);
-		ask_shell(k, "file");
-		break;
-	case GPC_COMPLETE_JOB:
-	case GPC_COMPLETE_LIVE_JOB:
-	case GPC_COMPLETE_ENDED_JOB:
-	case GPC_COMPLETE_JOB_OR_CHECKPOINT:
-	case GPC_COMPLETE_CHECKPOINT:
-	case GPC_COMPLETE_ATTEMPT:
-	case GPC_COMPLETE_RANK:
-		gpc_complete_store(k, kind);
-		break;
-	case GPC_COMPLETE_SIGNAL:
-		offer_signals(k);
-		break;
-	case GPC_COMPLETE_COMMAND:
-		offer_commands(k);
-		break;
-	case GPC_COMPLETE_FIELD:
-		gpc_help_spec_each(offer_field, k);
-		break;
-	case GPC_COMPLETE_KEY:
-		gpc_config_complete_keys(k);
-		break;
-	case GPC_COMPLETE_KEY_VALUE:
-		if (k->n_typed > 1)
-			gpc_config_complete_value(k, k->typed[1]);
-		break;
-	case GPC_COMPLETE_PROFILE:
-		gpc_config_complete_profiles(k);
-		break;
-	case GPC_COMPLETE_TEMPLATE:
-		offer_templates(k);
-		break;
-	case GPC_COMPLETE_INFRA:
-		offer_infra(k);
-		break;
-	case GPC_COMPLETE_GPU:
-		offer_gpus(k);
-		break;
-	case GPC_COMPLETE_ENV:
-		offer_variables(k);
-		break;
-	}
+	if (ways[kind].shell)
+		ask_shell(k, ways[kind].shell);
 }
