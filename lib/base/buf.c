@@ -4,6 +4,7 @@
  */
 #include "base/buf.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,11 +14,12 @@ static size_t limit_of(const struct gpc_buf *b)
 	return b->max ? b->max : GPC_BUF_DEFAULT_MAX;
 }
 
-/* Makes room for n more bytes and a NUL. */
-static bool make_room(struct gpc_buf *b, size_t n)
+/* Makes room for n more bytes and a NUL. soft: want of memory is no end. */
+static bool make_room(struct gpc_buf *b, size_t n, bool soft)
 {
 	size_t limit = limit_of(b);
 	size_t need, cap;
+	char *grown;
 
 	if (b->overflow || b->len > limit || n > limit - b->len) {
 		b->overflow = true;
@@ -31,7 +33,13 @@ static bool make_room(struct gpc_buf *b, size_t n)
 		cap *= 2;
 	if (cap < need)
 		cap = limit < PTRDIFF_MAX ? limit + 1 : need;
-	b->data = gpc_grow(b->data, cap, 1);
+	grown = soft ? gpc_try_grow(b->data, cap, 1) :
+		gpc_grow(b->data, cap, 1);
+	if (!grown) {
+		b->overflow = b->no_memory = true;
+		return false;
+	}
+	b->data = grown;
 	b->cap = cap;
 	return true;
 }
@@ -52,14 +60,14 @@ void gpc_buf_clear(struct gpc_buf *b)
 void gpc_buf_reset(struct gpc_buf *b)
 {
 	b->len = 0;
-	b->overflow = false;
+	b->overflow = b->no_memory = false;
 	if (b->data)
 		b->data[0] = '\0';
 }
 
 void gpc_buf_add(struct gpc_buf *b, const void *data, size_t n)
 {
-	if (!make_room(b, n))
+	if (!make_room(b, n, false))
 		return;
 	if (n > 0)
 		memcpy(b->data + b->len, data, n);
@@ -89,7 +97,7 @@ void gpc_buf_addf(struct gpc_buf *b, const char *fmt, ...)
 		b->overflow = true;
 		return;
 	}
-	if (!make_room(b, (size_t)n))
+	if (!make_room(b, (size_t)n, false))
 		return;
 	va_start(ap, fmt);
 	vsnprintf(b->data + b->len, (size_t)n + 1, fmt, ap);
@@ -97,12 +105,43 @@ void gpc_buf_addf(struct gpc_buf *b, const char *fmt, ...)
 	b->len += (size_t)n;
 }
 
-void *gpc_buf_reserve(struct gpc_buf *b, size_t n)
+static void *reserve(struct gpc_buf *b, size_t n, bool soft)
 {
-	if (!make_room(b, n))
+	if (!make_room(b, n, soft))
 		return NULL;
 	b->data[b->len] = '\0';
 	return b->data + b->len;
+}
+
+void *gpc_buf_reserve(struct gpc_buf *b, size_t n)
+{
+	return reserve(b, n, false);
+}
+
+void *gpc_buf_try_reserve(struct gpc_buf *b, size_t n)
+{
+	return reserve(b, n, true);
+}
+
+int gpc_buf_try_add(struct gpc_buf *b, const void *data, size_t n,
+	struct gpc_error *err)
+{
+	bool before = b->overflow;
+	char *to = gpc_buf_try_reserve(b, n);
+	int r;
+
+	if (to) {
+		if (n > 0)
+			memcpy(to, data, n);
+		b->len += n;
+		b->data[b->len] = '\0';
+		return 0;
+	}
+	r = gpc_buf_check(b, err);
+	/* The caller knows, and what is there is whole. */
+	b->overflow = before;
+	b->no_memory = false;
+	return r;
 }
 
 void gpc_buf_drop(struct gpc_buf *b, size_t n)
@@ -130,6 +169,8 @@ int gpc_buf_check(const struct gpc_buf *b, struct gpc_error *err)
 {
 	if (!b->overflow)
 		return 0;
+	if (b->no_memory)
+		return gpc_fail_sys(err, ENOMEM, "more than %zu bytes", b->cap);
 	return gpc_fail(err, GPC_EPROTO, "more than %zu bytes, the most allowed here",
 		limit_of(b));
 }

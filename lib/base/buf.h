@@ -20,6 +20,7 @@ struct gpc_buf {
 	size_t cap;
 	size_t max;       /* bytes; 0 = GPC_BUF_DEFAULT_MAX */
 	bool overflow;
+	bool no_memory;   /* why it overflowed */
 };
 
 void gpc_buf_init(struct gpc_buf *b, size_t max_bytes);
@@ -32,6 +33,13 @@ void gpc_buf_addf(struct gpc_buf *b, const char *fmt, ...) gpc_printf(2, 3);
 /* Room for n more bytes at the end: returns where to write, NULL past the cap.
  * Follow it by b->len += what was written. */
 void *gpc_buf_reserve(struct gpc_buf *b, size_t n);
+/* The same for what comes from outside: also NULL when there is no memory, which
+ * gpc_buf_check then says. */
+void *gpc_buf_try_reserve(struct gpc_buf *b, size_t n);
+/* Adds all or nothing, and says why not: past the cap, or no memory. Nothing
+ * sticks: b may be used on. */
+int gpc_buf_try_add(struct gpc_buf *b, const void *data, size_t n,
+	struct gpc_error *err) gpc_must_check;
 /* Drops n bytes at the front. */
 void gpc_buf_drop(struct gpc_buf *b, size_t n);
 const char *gpc_buf_str(const struct gpc_buf *b);   /* never NULL; borrowed */

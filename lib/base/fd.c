@@ -124,7 +124,7 @@ int gpc_read_fd(int fd, size_t max, const char *name, struct gpc_buf *b,
 	for (;;) {
 		size_t ask = step < max - total ? step : max - total;
 		char extra;
-		char *to = ask ? gpc_buf_reserve(b, ask) : &extra;
+		char *to = ask ? gpc_buf_try_reserve(b, ask) : &extra;
 		size_t got;
 		int r;
 

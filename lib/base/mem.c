@@ -52,6 +52,16 @@ void *gpc_grow(void *p, size_t n, size_t size)
 	return q;
 }
 
+void *gpc_try_grow(void *p, size_t n, size_t size)
+{
+	size_t bytes;
+
+	if (size != 0 && n > PTRDIFF_MAX / size)
+		return NULL;
+	bytes = n * size;
+	return realloc(p, bytes ? bytes : 1);
+}
+
 char *gpc_strdup(const char *s)
 {
 	return s ? gpc_strndup(s, strlen(s)) : NULL;

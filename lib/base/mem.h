@@ -1,6 +1,7 @@
 /* Memory policy: small allocations abort when memory is gone (an agent that
  * dies is a lost node, and the next attempt goes on); whatever is sized by
- * the outside world has a cap checked before it reaches these functions.
+ * the outside world has a cap checked before it reaches these functions, and
+ * where it is large (objects, logs, packs, JSON) want of memory is an error.
  *
  * Words: init/clear = a value in place (all zero is valid; clear leaves it
  * reusable), new/free = heap, open/close = a resource of the OS or a remote.
@@ -16,6 +17,9 @@
 void *gpc_alloc(size_t size);                    /* zeroed */
 void *gpc_array(size_t n, size_t size);          /* zeroed, overflow-checked */
 void *gpc_grow(void *p, size_t n, size_t size);  /* realloc, overflow-checked */
+/* The same for what the outside world sizes: NULL when there is no memory, and
+ * p stays as it was. */
+void *gpc_try_grow(void *p, size_t n, size_t size);
 char *gpc_strdup(const char *s);                 /* NULL stays NULL */
 char *gpc_strndup(const char *s, size_t n);
 char *gpc_format(const char *fmt, ...) gpc_printf(1, 2);

@@ -4,6 +4,7 @@
  */
 #include "dep/json.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -84,10 +85,14 @@ int gpc_json_parse(const char *text, size_t n, struct gpc_json **ret_j,
 {
 	gpc_autoptr(gpc_json) *j = NULL;
 	int r = gpc_json_check(text, n, err);
+	cJSON *parsed;
 
 	if (r < 0)
 		return r;
-	j = made(cJSON_ParseWithLength(text, n));
+	parsed = cJSON_ParseWithLength(text, n);
+	if (!parsed)            /* the text itself was checked */
+		return gpc_fail_sys(err, ENOMEM, "JSON of %zu bytes", n);
+	j = made(parsed);
 	r = check_tree(view(j), err);
 	if (r == 0)
 		*ret_j = gpc_steal(&j);

@@ -78,8 +78,7 @@ int gpc_stream_write(struct gpc_stream_writer *w, const void *data, size_t n,
 	if (n > PENDING_MAX || w->pending.len > PENDING_MAX - n)
 		return gpc_fail(err, GPC_ERATE, "%s%s takes no more until the "
 			"store takes what waits", w->store->url, w->folder);
-	gpc_buf_add(&w->pending, data, n);
-	return gpc_buf_check(&w->pending, err);
+	return gpc_buf_try_add(&w->pending, data, n, err);
 }
 
 /* --- sending ----------------------------------------------------------- */

@@ -168,8 +168,10 @@ static int read_text(struct reading *in, int64_t max, struct gpc_error *err)
 	size_t n = 1;
 
 	while (r == 0 && n > 0) {
-		char *to = gpc_buf_reserve(&in->text, BATCH);
+		char *to = gpc_buf_try_reserve(&in->text, BATCH);
 
+		if (!to && in->text.no_memory)
+			return gpc_buf_check(&in->text, err);
 		if (!to)
 			return gpc_fail(err, GPC_EPROTO, "a line is too long");
 		r = gpc_archive_read(zstd, to, BATCH, &n, err);

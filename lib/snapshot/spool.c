@@ -43,6 +43,7 @@ static void give_memory_back(struct gpc_spool *s)
 static bool grow(struct gpc_spool *s, size_t n)
 {
 	size_t cap = s->cap ? s->cap : FREE;
+	void *grown;
 
 	while (cap < s->size + n)
 		cap *= 2;
@@ -51,7 +52,14 @@ static bool grow(struct gpc_spool *s, size_t n)
 	if (cap > FREE
 		&& !take(s->budget, cap - (s->cap > FREE ? s->cap : FREE)))
 		return false;
-	s->mem = gpc_grow(s->mem, cap, 1);
+	grown = cap > FREE ? gpc_try_grow(s->mem, cap, 1)
+		: gpc_grow(s->mem, cap, 1);
+	if (!grown) {
+		atomic_fetch_add(&s->budget->left, (int64_t)(cap
+			- (s->cap > FREE ? s->cap : FREE)));
+		return false;
+	}
+	s->mem = grown;
 	s->cap = cap;
 	return true;
 }

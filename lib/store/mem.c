@@ -207,7 +207,7 @@ static int read_body(const struct gpc_body *body, struct gpc_buf *b,
 	while (b->len < body->size) {
 		size_t left = (size_t)(body->size - b->len);
 		size_t want = left < 65536 ? left : 65536;
-		void *to = gpc_buf_reserve(b, want);
+		void *to = gpc_buf_try_reserve(b, want);
 		ssize_t n;
 
 		if (!to)

@@ -162,8 +162,7 @@ static int sink_to_buf(void *arg, const void *data, size_t n,
 		return gpc_fail(err, GPC_EPROTO,
 			"%s is larger than it may be", sink->key);
 	sink->left -= n;
-	gpc_buf_add(sink->b, data, n);
-	return gpc_buf_check(sink->b, err);
+	return gpc_buf_try_add(sink->b, data, n, err);
 }
 
 int gpc_store_get(struct gpc_store *s, const char *key, size_t max_bytes,
