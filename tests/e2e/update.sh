@@ -9,7 +9,7 @@ run: |
   echo ready
   while :; do sleep 0.1; done
 checkpoint: {path: state}
-limits: {time: 10m}
+limits: {time: 10m, setup: 1h}
 Y
 job=$(gpc submit -q -d long.yaml)
 says() { gpc logs "$job" --stdout | grep -q "$1"; }
@@ -45,6 +45,8 @@ run gpc update "$job" --max-cost 0
 is "$rc" 2 "a limit of nothing"
 is "$(state_of "$job")" RUNNING "it still runs"
 
+ran_long() { [ "$(gpc status "$job" -o json | jq .ran_ms)" -gt 1500 ]; }
+wait_until 30 ran_long
 run gpc update "$job" --time 1s
 is "$rc" 2 "a limit that is passed already is asked for"
 like "$err" "ends it now" "and says why"
