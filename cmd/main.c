@@ -340,7 +340,10 @@ static int finish(struct gpc_cmd *c, int r, struct gpc_error *err)
 		return c->exit_status;
 	if (r == -GPC_ECANCELED && c->cancel->signal)
 		return 128 + c->cancel->signal;
-	return r ? gpc_code_exit((enum gpc_code)-r) : 0;
+	if (!r)
+		return 0;
+	return r == -(int)err->code ? gpc_error_exit(err) :
+		gpc_code_exit((enum gpc_code)-r);
 }
 
 static void cmd_clear(struct gpc_cmd *c)

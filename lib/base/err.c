@@ -122,6 +122,9 @@ static const char *hint_of_errno(int sys)
 		return "raise the limit of open files (ulimit -n), then repeat";
 	case EROFS:
 		return "name a place that is not mounted read-only";
+	case EACCES:
+	case EPERM:
+		return "check its permissions, and those of the folders above it";
 	default:
 		return "";
 	}
@@ -185,6 +188,15 @@ bool gpc_code_retryable(enum gpc_code code)
 int gpc_code_exit(enum gpc_code code)
 {
 	return (unsigned)code < GPC_CODE__COUNT ? codes[code].exit : 1;
+}
+
+int gpc_error_exit(const struct gpc_error *err)
+{
+	bool forbidden = err->sys == EACCES || err->sys == EPERM ||
+		err->sys == EROFS;
+
+	return gpc_code_exit(err->code == GPC_EIO && forbidden ? GPC_EAUTH :
+		err->code);
 }
 
 const char *gpc_code_to_str(enum gpc_code code)

@@ -58,4 +58,6 @@ void gpc_hint(struct gpc_error *err, const char *fmt, ...) gpc_printf(2, 3);
 
 bool gpc_code_retryable(enum gpc_code code);
 int gpc_code_exit(enum gpc_code code);          /* the table of gpucloud(1) */
+/* The same for an error: what the system forbids is a missing permission. */
+int gpc_error_exit(const struct gpc_error *err);
 const char *gpc_code_to_str(enum gpc_code code); /* "not_found" */

@@ -62,12 +62,17 @@ static bool is_secret(const char *key)
 	return gpc_starts_with(key, "secrets/");
 }
 
+static bool is_forbidden(int sys)
+{
+	return sys == EACCES || sys == EPERM || sys == EROFS;
+}
+
 static int fail_at(const struct gpc_store *s, const char *verb,
 	const char *key, int sys, struct gpc_error *err)
 {
 	const char *path = state_of(s)->path;
 
-	if (sys == EACCES || sys == EPERM || sys == EROFS) {
+	if (is_forbidden(sys)) {
 		struct gpc_error why;
 
 		(void)gpc_fail_sys(&why, sys, "cannot %s %s/%s", verb, path,
@@ -109,7 +114,14 @@ static int file_open(struct gpc_store *s, const char *where, unsigned flags,
 	int fd, r;
 
 	if (flags & GPC_STORE_CREATE) {
-		r = gpc_mkdirs(where, 0700, err);
+		struct gpc_error why = {0};
+
+		r = gpc_mkdirs(where, 0700, &why);
+		if (r < 0 && is_forbidden(why.sys))
+			gpc_hint(&why, "make the folder above it writable for "
+				"this user, or choose another store");
+		if (r < 0 && err)
+			*err = why;
 		if (r < 0)
 			return gpc_wrap(err, r, "store %s", s->url);
 	}

@@ -59,8 +59,7 @@ chmod 711 "$T"
 mkdir "$T/nobody"
 chmod 777 "$T/nobody"
 run as_nobody 1 submit --workdir tree job.yaml
-[ "$rc" -ne 0 ]
-ok $? "an unreadable file ends the submit"
+is "$rc" 4 "an unreadable file ends the submit"
 like "$err" "closed.txt" "and is named"
 like "$err" "skip-unreadable" "with the way out"
 run as_nobody 1 submit --skip-unreadable --workdir tree -- ls
@@ -190,6 +189,15 @@ run as_nobody 2 submit --store "file://$STORE" job.yaml
 is "$rc" 4 "a read-only store" || note "$err"
 like "$err" "$STORE" "is named"
 chmod -R u+w "$STORE"
+mkdir closed
+chmod 555 closed
+run as_nobody 2 submit --store "file://$T/work/closed/store" job.yaml
+is "$rc" 4 "a store in a read-only folder" || note "$err"
+like "$err" "hint: .*writable" "and what to do is said"
+chmod 700 closed
+run as_nobody 2 status --store "file://$T/work/closed"
+is "$rc" 4 "a store that may not be read" || note "$err"
+like "$err" "hint: .*permissions" "and what to do is said"
 
 # A full disk: a small file system of its own.
 full() { # MIB SCRIPT: runs it with the store on a file system of that size

@@ -108,6 +108,28 @@ TEST(names_what_helps_a_full_disk)
 	assert_has(err.hint, "free space");
 }
 
+TEST(what_is_forbidden_is_a_missing_permission)
+{
+	static const struct { int sys, exit; } cases[] = {
+		{EACCES, 4}, {EPERM, 4}, {EROFS, 4}, {ENOSPC, 1}, {EIO, 1},
+		{ENOENT, 5},
+	};
+	struct gpc_error err = {0};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		gpc_fail_sys(&err, cases[i].sys, "write");
+		assert_int_equal(gpc_error_exit(&err), cases[i].exit);
+		assert_int_equal(err.hint[0] != 0, cases[i].exit == 4 ||
+			cases[i].sys == ENOSPC);
+	}
+	gpc_fail(&err, GPC_EIO, "broken");
+	assert_int_equal(gpc_error_exit(&err), 1);
+	/* Whoever knows better has said so. */
+	gpc_fail_sys(&err, EACCES, "job.yaml");
+	err.code = GPC_ECONFIG;
+	assert_int_equal(gpc_error_exit(&err), 3);
+}
+
 TEST(has_one_row_for_each_code)
 {
 	static const struct { enum gpc_code code; int exit; } exits[] = {
@@ -146,6 +168,7 @@ int main(void)
 		cmocka_unit_test(wraps),
 		cmocka_unit_test(turns_errno_into_codes),
 		cmocka_unit_test(names_what_helps_a_full_disk),
+		cmocka_unit_test(what_is_forbidden_is_a_missing_permission),
 		cmocka_unit_test(has_one_row_for_each_code),
 	};
 
