@@ -170,7 +170,8 @@ int gpc_buf_check(const struct gpc_buf *b, struct gpc_error *err)
 	if (!b->overflow)
 		return 0;
 	if (b->no_memory)
-		return gpc_fail_sys(err, ENOMEM, "more than %zu bytes", b->cap);
+		return gpc_fail_sys(err, ENOMEM, "memory for more than %zu bytes",
+			b->cap);
 	return gpc_fail(err, GPC_EPROTO, "more than %zu bytes, the most allowed here",
 		limit_of(b));
 }
