@@ -11,7 +11,9 @@ alone() {
   find lib cmd -name '*.h' | sort | while read -r header; do
     "$@" -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 \
       -Wall -Wextra -Wpedantic -Werror -Ilib -I. -fsyntax-only \
-      -include "$header" -x c /dev/null 2>&1
+      -include "$header" -x c - 2>&1 <<'C'
+extern int gpc_not_empty;
+C
   done
 }
 

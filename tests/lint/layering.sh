@@ -14,8 +14,8 @@ providers=$4
 commands=$5
 
 # What a file may include in <>: the C library and the kernel.
-system_header='^(assert|ctype|dirent|dlfcn|endian|errno|fcntl|fnmatch|float|ftw|glob|grp'
-system_header="$system_header|inttypes|limits|locale|malloc|math|netdb|poll|pthread|pwd"
+system_header='^(assert|ctype|dirent|dlfcn|elf|endian|errno|fcntl|fnmatch|float|ftw|glob|grp'
+system_header="$system_header|inttypes|limits|link|locale|malloc|math|netdb|poll|pthread|pwd"
 system_header="$system_header|regex|sched|semaphore|setjmp|signal|spawn|stdalign|stdarg"
 system_header="$system_header|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn"
 system_header="$system_header|string|strings|syslog|termios|threads|time|unistd|utime|wchar"
