@@ -1,7 +1,7 @@
 /* Each system call of the core's flows fails in turn: with EIO, without room,
- * without descriptors, or by doing half. The flow must end in success or in a
- * clean error, leak nothing, and leave what a second try without faults makes
- * whole. */
+ * without descriptors, or by doing half; and each allocation that the outside
+ * world sizes. The flow must end in success or in a clean error, leak nothing,
+ * and leave what a second try without faults makes whole. */
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -57,7 +57,7 @@ static void make_tree(struct bench *b)
 	sub = gpc_path_join(b->tree, "sub");
 	assert_ok(gpc_mkdirs(sub, 0700, &err));
 	put_file(b->tree, "a", 9);
-	put_file(sub, "b", 40000);
+	put_file(sub, "b", 400000);
 	/* Large enough to be cut into pieces, and nearly all of it a hole. */
 	put_file(b->tree, "big", 5000);
 	big = gpc_path_join(b->tree, "big");
@@ -90,7 +90,9 @@ static int run_plan(struct bench *b, struct gpc_error *err)
 	gpc_auto(gpc_spec) struct gpc_spec spec = {0};
 	gpc_auto(gpc_plan) struct gpc_plan plan = {0};
 
+	io_pause(true);
 	lab_spec("", &spec);
+	io_pause(false);
 	return gpc_plan_make(b->lab->s, &spec, (struct gpc_money){0}, 0, &plan,
 		err);
 }
@@ -104,7 +106,9 @@ static int run_submit(struct bench *b, struct gpc_error *err)
 	struct gpc_submit_result res = {0};
 	int r;
 
+	io_pause(true);
 	lab_spec("", &spec);
+	io_pause(false);
 	gpc_set_str(&spec.workdir, b->tree);
 	gpc_pairs_set(&spec.secrets, "TOKEN", "very-secret");
 	r = gpc_submit_scan(b->lab->s, &spec, false, false, &tree, err);

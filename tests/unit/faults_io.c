@@ -12,12 +12,15 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+struct cJSON;
+
 #define CLOUD "/fake"
 #define MAX_FD 1024
 
-const char *const io_fault_names[] = { "EIO", "ENOSPC", "EMFILE", "short" };
+const char *const io_fault_names[] = { "EIO", "ENOSPC", "EMFILE", "ENOMEM",
+	"short" };
 
-enum kind { OPENS = 1, NEEDS_ROOM = 2, MOVES_BYTES = 4, OTHER = 8 };
+enum kind { OPENS = 1, NEEDS_ROOM = 2, MOVES_BYTES = 4, OTHER = 8, GROWS = 16 };
 
 static struct {
 	atomic_bool armed, paused, struck, all_after;
@@ -80,7 +83,8 @@ static int opened(int fd, const char *path)
 static bool applies(unsigned kind)
 {
 	switch (io.fault) {
-	case IO_EIO: return true;
+	case IO_EIO: return !(kind & GROWS);
+	case IO_ENOMEM: return kind & GROWS;
 	case IO_ENOSPC: return kind & NEEDS_ROOM;
 	case IO_EMFILE: return kind & OPENS;
 	default: return kind & MOVES_BYTES;
@@ -228,4 +232,14 @@ WRAP(int, mkdir, (const char *path, mode_t mode))
 WRAP(int, mkdirat, (int at, const char *path, mode_t mode))
 {
 	return fails(NEEDS_ROOM) ? -1 : __real_mkdirat(at, path, mode);
+}
+
+WRAP(void *, gpc_try_grow, (void *p, size_t n, size_t size))
+{
+	return fails(GROWS) ? NULL : __real_gpc_try_grow(p, n, size);
+}
+
+WRAP(struct cJSON *, cJSON_ParseWithLength, (const char *text, size_t n))
+{
+	return fails(GROWS) ? NULL : __real_cJSON_ParseWithLength(text, n);
 }

@@ -9,6 +9,7 @@ enum io_fault {
 	IO_EIO,        /* any call */
 	IO_ENOSPC,     /* what needs room */
 	IO_EMFILE,     /* what opens */
+	IO_ENOMEM,     /* memory for what the outside world sizes */
 	IO_SHORT,      /* reads and writes: half of it is done */
 	IO__COUNT,
 };
