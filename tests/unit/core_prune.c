@@ -348,7 +348,7 @@ static bool cut_short(enum gpc_fault_op op, unsigned nth, bool by_resume)
 	enum gpc_prune_how how;
 	bool cut;
 
-	ended(lab, 5, job);
+	ended(lab, 4, job);
 	gpc_store_fault_reset(lab->s->store);
 	gpc_store_fault_add(lab->s->store, &f);
 	if (prune(lab->s, job, 2, &how) < 0)
@@ -360,7 +360,7 @@ static bool cut_short(enum gpc_fault_op op, unsigned nth, bool by_resume)
 		assert_ok(resume(lab->s, job, NULL));
 	} else {
 		assert_ok(prune(lab->s, job, 2, &how));
-		assert_heads(lab, job, "1-4-auto 1-5-auto");
+		assert_heads(lab, job, "1-3-auto 1-4-auto");
 		assert_whole(lab, job, 1, true);
 	}
 	assert_false(is_pruning(lab, job));
@@ -374,14 +374,16 @@ TEST(a_prune_that_was_cut_short_is_finished)
 	static const enum gpc_fault_op ops[] = { GPC_FAULT_DEL, GPC_FAULT_LIST,
 		GPC_FAULT_GET, GPC_FAULT_PUT };
 
-	for (size_t i = 0; i < COUNT(ops); i++)
-		for (int by_resume = 0; by_resume < 2; by_resume++) {
-			unsigned n = 1;
+	for (size_t i = 0; i < COUNT(ops); i++) {
+		bool deletes = ops[i] == GPC_FAULT_DEL;
+		unsigned n = 1;
 
-			while (cut_short(ops[i], n, by_resume))
-				n++;
-			assert_true(n > 1);
-		}
+		/* Every delete both ways, the others in turn. */
+		while (cut_short(ops[i], n, n % 2) &&
+			(!deletes || cut_short(ops[i], n, n % 2 == 0)))
+			n++;
+		assert_true(n > 1);
+	}
 }
 
 struct meanwhile {
@@ -575,6 +577,10 @@ TEST(a_removal_that_was_cut_short_is_finished)
 		for (int after = 0; after < 2; after++) {
 			unsigned n = 1;
 
+			/* Only of what changes something an answer is lost. */
+			if (after && ops[i] != GPC_FAULT_DEL &&
+				ops[i] != GPC_FAULT_PUT)
+				continue;
 			while (removal_cut(ops[i], after ? GPC_FAULT_AFTER :
 				GPC_FAULT_BEFORE, n))
 				n++;
