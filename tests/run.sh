@@ -15,7 +15,7 @@ OPTIONAL="libclang-rt-14-dev" # absent elsewhere: fewer checks
 
 # What the end-to-end scripts show only slowly or not at all under sanitizers.
 NOT_SANITIZED="bundle examples install quickstart"
-LONGEST="examples recovery bad_input"
+LONGEST="crash examples recovery bad_input"
 ALONE="logs" # it measures
 
 cd "$(dirname "$0")/.." || exit 1
