@@ -82,6 +82,9 @@ static char *text_of(const struct gpc_col *col, const void *f)
 		return gpc_format("%d", *(const int *)f);
 	case GPC_COL_I64:
 		return gpc_format("%" PRId64, *(const int64_t *)f);
+	case GPC_COL_COUNT:
+		return *(const int *)f < 0 ? NULL :
+			gpc_format("%d", *(const int *)f);
 	case GPC_COL_BOOL:
 		return gpc_strdup(*(const bool *)f ? "yes" : "no");
 	case GPC_COL_DOUBLE:
@@ -137,6 +140,8 @@ char *gpc_cell_csv(const struct gpc_col *col, const void *row)
 	case GPC_COL_I64:
 	case GPC_COL_ENUM:
 		return text_of(col, f);
+	case GPC_COL_COUNT:
+		return *(const int *)f < 0 ? gpc_strdup("") : text_of(col, f);
 	case GPC_COL_BOOL:
 		return gpc_strdup(*(const bool *)f ? "true" : "false");
 	case GPC_COL_DOUBLE:
@@ -207,6 +212,9 @@ struct gpc_json *gpc_cell_json(const struct gpc_col *col, const void *row)
 		return gpc_json_int(*(const int *)f);
 	case GPC_COL_I64:
 		return gpc_json_int(*(const int64_t *)f);
+	case GPC_COL_COUNT:
+		return *(const int *)f < 0 ? gpc_json_null() :
+			gpc_json_int(*(const int *)f);
 	case GPC_COL_BOOL:
 		return gpc_json_bool(*(const bool *)f);
 	case GPC_COL_DOUBLE:
@@ -262,6 +270,7 @@ bool gpc_cell_is_number(const struct gpc_col *col)
 	switch (col->kind) {
 	case GPC_COL_INT:
 	case GPC_COL_I64:
+	case GPC_COL_COUNT:
 	case GPC_COL_DOUBLE:
 	case GPC_COL_MONEY:
 	case GPC_COL_DURATION:

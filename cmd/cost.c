@@ -40,7 +40,7 @@ static const struct gpc_col cols[] = {
 		.names = gpc_job_status_names),
 	GPC_COL("attempts", INT, struct gpc_cost, attempts, 0,
 		.title = "tries"),
-	GPC_COL("nodes", INT, struct gpc_cost, nodes, GPC_COL_F_WIDE),
+	GPC_COL("nodes", COUNT, struct gpc_cost, nodes, GPC_COL_F_WIDE),
 	GPC_COL("started", TIME, struct gpc_cost, start_ms, GPC_COL_F_WIDE,
 		.title = "start"),
 	GPC_COL("ended", TIME, struct gpc_cost, end_ms, GPC_COL_F_WIDE,
@@ -76,10 +76,7 @@ static struct row *make_rows(const struct gpc_costs *costs)
 
 		rows[i].cost = costs->v[i];
 		rows[i].job = costs->v[i].job;
-		/* an index entry does not say how long nodes were held */
-		if (!k->node_ms && k->end_ms)
-			k->node_ms = -1;
-		else if (k->node_ms > 10000)
+		if (k->node_ms > 10000)
 			k->node_ms -= k->node_ms % 1000;
 		/* what costs nothing is still an amount */
 		if (!k->spent.currency[0])

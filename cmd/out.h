@@ -34,6 +34,7 @@ enum gpc_col_kind {
 	GPC_COL_STR,       /* char *; NULL shows as - and null */
 	GPC_COL_INT,       /* int */
 	GPC_COL_I64,       /* int64_t */
+	GPC_COL_COUNT,     /* int, < 0 = not known: shows as - and null */
 	GPC_COL_BOOL,      /* bool; yes/no */
 	GPC_COL_DOUBLE,    /* double; NaN shows as - and null */
 	GPC_COL_MONEY,     /* struct gpc_money; JSON {"amount":"1.25","currency":"USD"} */
@@ -65,6 +66,7 @@ struct gpc_col {
 #define GPC_COL__STR char *: 0, const char *: 0
 #define GPC_COL__INT int: 0
 #define GPC_COL__I64 int64_t: 0
+#define GPC_COL__COUNT int: 0
 #define GPC_COL__BOOL bool: 0
 #define GPC_COL__DOUBLE double: 0
 #define GPC_COL__MONEY struct gpc_money: 0

@@ -10,6 +10,9 @@
 #include "core/view.h"
 #include "record/index.h"
 
+/* The newest jobs are read whole; a key tells enough of the others. */
+enum { READS_LOCAL = 500, READS_FAR = 20 };
+
 static void add(struct gpc_money *sum, struct gpc_money m)
 {
 	/* One job is paid in one currency: its offers come from one provider
@@ -87,16 +90,28 @@ int gpc_cost_job(struct gpc_session *s, const char *job, struct gpc_cost *ret_c,
 	return 0;
 }
 
-/* A done job's key says all that a sum needs: no object is read. */
+/* A done job's key says all that a sum needs. */
 static void from_index(const struct gpc_index_entry *x, struct gpc_cost *c)
 {
 	snprintf(c->job, sizeof(c->job), "%s", x->job);
 	c->name = gpc_strdup(x->name);
 	c->status = x->status;
 	c->attempts = x->attempt;
+	c->nodes = -1;
+	c->node_ms = -1;
 	c->start_ms = x->start_ms;
 	c->end_ms = x->end_ms;
 	c->spent = x->spent;
+}
+
+/* What a key does not say is read where that is cheap; it may be gone. */
+static void add_done(struct gpc_session *s, const struct gpc_index_entry *x,
+	bool read, struct gpc_costs *costs)
+{
+	struct gpc_cost *c = gpc_vec_push(costs);
+
+	if (!read || gpc_cost_job(s, x->job, c, NULL) < 0)
+		from_index(x, c);
 }
 
 int gpc_cost_since(struct gpc_session *s, int64_t since_ms, bool all_users,
@@ -104,6 +119,8 @@ int gpc_cost_since(struct gpc_session *s, int64_t since_ms, bool all_users,
 {
 	gpc_auto(gpc_index) struct gpc_index index = {0};
 	gpc_auto(gpc_costs) struct gpc_costs costs = {0};
+	size_t reads = s->store->caps & GPC_STORE_LOCAL ? READS_LOCAL :
+		READS_FAR;
 	int r = gpc_index_list(s->store, since_ms, &index, err);
 
 	for (size_t i = 0; r == 0 && i < index.n; i++) {
@@ -112,7 +129,8 @@ int gpc_cost_since(struct gpc_session *s, int64_t since_ms, bool all_users,
 		if (!all_users && !gpc_eq(x->owner_hash, s->place.owner.hash))
 			continue;
 		if (!x->live) {
-			from_index(x, gpc_vec_push(&costs));
+			add_done(s, x, reads > 0, &costs);
+			reads -= reads > 0;
 			continue;
 		}
 		r = gpc_cost_job(s, x->job, gpc_vec_push(&costs), err);

@@ -10,7 +10,7 @@ struct gpc_cost {
 	char job[GPC_JOB_ID_SIZE];
 	char *name;
 	enum gpc_job_status status;
-	int attempts, nodes;
+	int attempts, nodes;          /* nodes < 0, node_ms < 0: not known */
 	int64_t start_ms, end_ms;     /* end 0 = still live */
 	int64_t node_ms;              /* paid node time */
 	struct gpc_money spent;       /* so far */
