@@ -343,7 +343,13 @@ static int pull(struct gpc_cmd *c, struct gpc_session *s, struct gpc_error *err)
 	}
 	gpc_autostr *files = gpc_phrase_count(got.files, "file");
 	gpc_autostr *size = gpc_phrase_size(got.bytes);
-	gpc_say(&c->talk, "gpucloud: %s, %s in %s", files, size, dir);
+	if (got.files || o->overwrite) {
+		gpc_say(&c->talk, "gpucloud: %s, %s in %s", files, size, dir);
+		return 0;
+	}
+	gpc_say(&c->talk, "gpucloud: nothing new to fetch from %s", job);
+	gpc_say(&c->talk, "  hint: what exists in %s is kept; --overwrite "
+		"replaces it", dir);
 	return 0;
 }
 

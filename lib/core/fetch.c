@@ -98,14 +98,15 @@ int gpc_fetch_artifacts(struct gpc_session *s, const char *job, const char *dir,
 		.session = s, .dir = dir, .overwrite = overwrite, .done = &done,
 	};
 	gpc_key prefix;
-	int r = gpc_mkdirs(dir, 0777, err);
+	int r;
 
 	gpc_key_job_file(prefix, job, "artifacts/");
 	a.skip = strlen(prefix);
-	if (r == 0)
+	r = gpc_store_list(s->store, prefix, NULL, collect_key, &a, err);
+	if (r == 0 && a.keys.n)
+		r = gpc_mkdirs(dir, 0777, err);
+	if (r == 0 && a.keys.n)
 		r = gpc_beneath_open(&a.below, dir, err);
-	if (r == 0)
-		r = gpc_store_list(s->store, prefix, NULL, collect_key, &a, err);
 	for (size_t i = 0; r == 0 && i < a.keys.n; i++)
 		r = fetch_one(&a, a.keys.v[i], err);
 	gpc_strv_clear(&a.keys);
@@ -136,8 +137,9 @@ static int fetch_part(struct gpc_session *s, const char *job,
 	const char *dir, bool overwrite, struct gpc_fetched *done,
 	struct gpc_error *err)
 {
+	struct gpc_restore_kept kept = {0};
 	struct gpc_restore_options options = {
-		.overwrite = overwrite, .cancel = s->cancel,
+		.overwrite = overwrite, .cancel = s->cancel, .ret_kept = &kept,
 	};
 	gpc_key prefix;
 	int r = gpc_mkdirs(dir, 0777, err);
@@ -147,8 +149,10 @@ static int fetch_part(struct gpc_session *s, const char *job,
 		r = gpc_snapshot_restore(s->store, part->head, prefix, dir,
 			&options, err);
 	if (r == 0) {
-		done->files += (uint64_t)gpc_json_get_int(part->head, "files", 0);
-		done->bytes += (uint64_t)gpc_json_get_int(part->head, "bytes", 0);
+		done->files += (uint64_t)gpc_json_get_int(part->head, "files", 0)
+			- kept.files;
+		done->bytes += (uint64_t)gpc_json_get_int(part->head, "bytes", 0)
+			- kept.bytes;
 	}
 	return r;
 }

@@ -226,6 +226,9 @@ int gpc_snapshot_restore(struct gpc_store *s, const struct gpc_json *head,
 		r = gpc_restore_finish(&x, &x.workers[x.threads], err);
 	if (r == 0)
 		tick(&x);
+	if (r == 0 && x.o->ret_kept)
+		*x.o->ret_kept = (struct gpc_restore_kept){
+			atomic_load(&x.kept_files), atomic_load(&x.kept_bytes)};
 	return r;
 }
 

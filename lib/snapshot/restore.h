@@ -31,7 +31,7 @@ struct gpc_restore {
 	struct gpc_restore_worker *workers;     /* threads + 1 for the caller */
 	struct gpc_arena *arena;
 	GPC_VEC(struct gpc_later) dirs, links;
-	_Atomic uint64_t done_bytes;
+	_Atomic uint64_t done_bytes, kept_files, kept_bytes;
 	uint64_t total_bytes;
 };
 
@@ -85,5 +85,8 @@ int gpc_restore_parent(struct gpc_restore *x, struct gpc_restore_worker *w,
 	struct gpc_error *err) gpc_must_check;
 /* Whether something of that name is there and is to be kept. */
 bool gpc_restore_keeps(const struct gpc_restore *x, int dir, const char *name);
+/* The same of a file of the list, which is counted then. */
+bool gpc_restore_keeps_file(struct gpc_restore *x, int dir, const char *name,
+	uint64_t size);
 /* A name for a file that is not complete. */
 void gpc_restore_temp(char ret_name[32]);

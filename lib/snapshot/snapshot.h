@@ -89,12 +89,14 @@ void gpc_save_result_clear(struct gpc_save_result *r);
 GPC_CLEANUP_VALUE(gpc_save_result);
 
 /* --- restore ---------------------------------------------------------- */
+struct gpc_restore_kept { uint64_t files, bytes; };
 struct gpc_restore_options {
 	bool overwrite;             /* default: existing files are kept */
 	unsigned threads;
 	const struct gpc_cancel *cancel;
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *progress_arg;
+	struct gpc_restore_kept *ret_kept;  /* of files that were there; or NULL */
 };
 int gpc_snapshot_restore(struct gpc_store *s, const struct gpc_json *head,
 	const char *prefix, const char *target,

@@ -58,6 +58,16 @@ bool gpc_restore_keeps(const struct gpc_restore *x, int dir, const char *name)
 		&& fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+bool gpc_restore_keeps_file(struct gpc_restore *x, int dir, const char *name,
+	uint64_t size)
+{
+	if (!gpc_restore_keeps(x, dir, name))
+		return false;
+	atomic_fetch_add(&x->kept_files, 1);
+	atomic_fetch_add(&x->kept_bytes, size);
+	return true;
+}
+
 static bool is_zero(const char *data, size_t n)
 {
 	return data[0] == 0 && memcmp(data, data + 1, n - 1) == 0;
@@ -163,7 +173,7 @@ static int restore_member(struct gpc_restore *x, struct gpc_restore_worker *w,
 	const char *name;
 	int dir, r = gpc_restore_parent(x, w, line->path, &dir, &name, err);
 
-	if (r < 0 || gpc_restore_keeps(x, dir, name))
+	if (r < 0 || gpc_restore_keeps_file(x, dir, name, line->size))
 		return r;
 	gpc_restore_temp(temp);
 	r = open_temp(dir, temp, line->path, &fd, err);
@@ -217,7 +227,7 @@ int gpc_assembly_open(struct gpc_restore *x, struct gpc_restore_worker *w,
 	int dir, r = gpc_restore_parent(x, w, line->path, &dir, &name, err);
 
 	*ret_a = NULL;
-	if (r < 0 || gpc_restore_keeps(x, dir, name))
+	if (r < 0 || gpc_restore_keeps_file(x, dir, name, line->size))
 		return r;
 	a = gpc_alloc(sizeof(*a));
 	a->left = 1;
