@@ -98,6 +98,11 @@ static void say_end(struct gpc_cmd *c, const struct gpc_plan_text *t)
 
 		gpc_buf_addf(&b, "at the latest %s, after %s (%s)", when, span,
 			cause);
+	} else if (t->spec->limits.time_ms > 0) {
+		gpc_autostr *span = gpc_phrase_duration(
+			t->spec->limits.time_ms);
+
+		gpc_buf_addf(&b, "after %s of running (limits.time)", span);
 	} else {
 		gpc_buf_adds(&b, "with the program; no limit is set "
 			"(limits.time)");
@@ -485,7 +490,8 @@ struct gpc_json *gpc_plan_json(const struct gpc_plan_text *t)
 	gpc_json_set_bool(j, "free", p->free);
 	gpc_json_set(j, "ends_at", gpc_phrase_time_json(end));
 	gpc_json_set_str(j, "ended_by", gpc_eq(cause, "limits.deadline") ?
-		"deadline" : causes[p->end_by]);
+		"deadline" : !end && t->spec->limits.time_ms > 0 ? "time" :
+		causes[p->end_by]);
 	gpc_json_set(j, "at_most", amount_json(p->at_most, p->free));
 	gpc_json_set(j, "checkpoint_path",
 		gpc_json_string(t->spec->checkpoint.path));

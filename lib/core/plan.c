@@ -193,7 +193,8 @@ static bool is_free(const char *provider)
 }
 
 /* The least of what the spec says, what the money buys, and (for machines that
- * are paid by the hour) a day. */
+ * are paid by the hour) a day. A machine that costs nothing has no default for
+ * setup either: without limits.setup only the agent counts the time. */
 static void bound_life(const struct gpc_spec *spec, struct gpc_plan *p,
 	struct gpc_money spent, int64_t ran_ms)
 {
@@ -205,7 +206,7 @@ static void bound_life(const struct gpc_spec *spec, struct gpc_plan *p,
 		p->life_ms = DAY_MS;
 		p->end_by = GPC_END_LIFETIME;
 	}
-	if (l->time_ms > 0) {
+	if (l->time_ms > 0 && (by_hour || !p->free || l->setup_ms > 0)) {
 		int64_t left = l->time_ms > ran_ms ? l->time_ms - ran_ms : 0;
 		int64_t grace = spec->checkpoint.grace_ms;
 		int64_t ms = left + l->setup_ms + 60000 +

@@ -45,7 +45,7 @@ file_mounts: {~/data: src/file}
 checkpoint: {path: ck}
 artifacts: [out]
 metrics: {loss: 'loss=([0-9.]+)'}
-limits: {time: 1h, expected: 30m}
+limits: {time: 1h, setup: 1h, expected: 30m}
 run: |
   mkdir -p ck
   echo a > ck/a

@@ -70,7 +70,7 @@ run: |
   echo ready
   while :; do sleep 0.1; done
 checkpoint: {path: state}
-limits: {time: 10m}
+limits: {time: 10m, setup: 1h}
 Y
 job=$(gpc submit -q -d again.yaml)
 wait_until 30 says ready

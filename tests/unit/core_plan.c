@@ -204,6 +204,8 @@ TEST(the_least_bound_wins)
 			93000 + 4500 },
 		{ "\"resources\":{\"infra\":\"local\"}", GPC_END_NEVER, 0, 0 },
 		{ "\"resources\":{\"infra\":\"local\"},\"limits\":"
+			"{\"time\":\"10m\"}", GPC_END_NEVER, 0, 0 },
+		{ "\"resources\":{\"infra\":\"local\"},\"limits\":"
 			"{\"time\":\"1h\",\"setup\":\"1h\"}", GPC_END_TIME,
 			2 * HOUR + 90000, 0 },
 	};
