@@ -479,12 +479,13 @@ int gpc_follow_end(struct gpc_follow *f)
 		gpc_say(&f->c->talk, "%s", line);
 		return 0;
 	}
-	const char *advice = gpc_reason_advice(st->reason);
+	gpc_autostr *advice = gpc_reason_advice(st->reason, f->job,
+		st->checkpoint);
 	if (f->view.note && *f->view.note) {
 		gpc_autostr *why = gpc_format("gpucloud: %s", f->view.note);
 		say_always(f, why);
 	}
-	if (advice && *advice) {
+	if (*advice) {
 		gpc_autostr *hint = gpc_format("  hint: %s", advice);
 		say_always(f, hint);
 	}

@@ -39,11 +39,12 @@ static void add_state(struct detail *d, const struct gpc_view *v)
 {
 	const struct gpc_job_state *st = &v->state;
 	gpc_autostr *state = gpc_phrase_state(st);
-	const char *advice = gpc_reason_advice(st->reason);
+	gpc_autostr *advice = gpc_reason_advice(st->reason, v->job.id,
+		st->checkpoint);
 
 	row(d, "State:", state);
 	if (st->reason != GPC_REASON_NONE &&
-		st->reason != GPC_REASON_COMPLETED && advice && *advice)
+		st->reason != GPC_REASON_COMPLETED && *advice)
 		row(d, "", advice);
 	if (v->note && *v->note)
 		row(d, "Note:", v->note);

@@ -39,3 +39,6 @@ int gpc_supervisor_ensure(struct gpc_session *s, struct gpc_error *err)
 /* Who supervises this job, for people: "process 1234 on HOST" or "nobody: ...".
  * Owned. */
 char *gpc_supervisor_describe(struct gpc_session *s, const char *job);
+/* The same as {alive, pid, user, host, text}: alive is null where only time can
+ * tell, and false when there is none yet, whose other fields are null. Owned. */
+struct gpc_json *gpc_supervisor_json(struct gpc_session *s, const char *job);

@@ -179,14 +179,40 @@ static char *describe_record(struct gpc_session *s, const struct gpc_json *rec)
 		host ? host : "?");
 }
 
-char *gpc_supervisor_describe(struct gpc_session *s, const char *job)
+/* NULL when there is none yet. */
+static struct gpc_json *load_record(struct gpc_session *s, const char *job)
 {
 	gpc_autostr *text = NULL;
-	gpc_autoptr(gpc_json) *rec = NULL;
+	struct gpc_json *rec = NULL;
 
 	if (read_record(s->store, job, &text, NULL) < 0 || !text[0] ||
 		gpc_json_parse(text, strlen(text), &rec, NULL) < 0)
-		return gpc_strdup(
-			"nobody yet: `gpucloud supervise` moves the job forward");
-	return describe_record(s, rec);
+		return NULL;
+	return rec;
+}
+
+char *gpc_supervisor_describe(struct gpc_session *s, const char *job)
+{
+	gpc_autoptr(gpc_json) *rec = load_record(s, job);
+
+	return rec ? describe_record(s, rec) : gpc_strdup(
+		"nobody yet: `gpucloud supervise` moves the job forward");
+}
+
+struct gpc_json *gpc_supervisor_json(struct gpc_session *s, const char *job)
+{
+	gpc_autoptr(gpc_json) *rec = load_record(s, job);
+	gpc_autostr *text = gpc_supervisor_describe(s, job);
+	const char *boot = gpc_json_get_str(rec, "boot");
+	struct gpc_json *j = gpc_json_object();
+	int64_t pid = gpc_json_get_int(rec, "pid", 0);
+	bool here = boot && gpc_eq(boot, s->place.boot);
+
+	gpc_json_set(j, "alive", !rec || here ? gpc_json_bool(rec &&
+		!is_dead_here(rec, s->place.boot)) : gpc_json_null());
+	gpc_json_set(j, "pid", pid ? gpc_json_int(pid) : gpc_json_null());
+	gpc_json_set(j, "user", gpc_json_string(gpc_json_get_str(rec, "user")));
+	gpc_json_set(j, "host", gpc_json_string(gpc_json_get_str(rec, "host")));
+	gpc_json_set_str(j, "text", text);
+	return j;
 }

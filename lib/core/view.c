@@ -365,12 +365,15 @@ static struct gpc_json *attempts_json(const struct gpc_job_state *st)
 	return all;
 }
 
-static void set_end(struct gpc_json *j, const struct gpc_job_state *st)
+static void set_end(struct gpc_json *j, const char *job,
+	const struct gpc_job_state *st)
 {
+	gpc_autostr *advice = gpc_reason_advice(st->reason, job, st->checkpoint);
+
 	if (!gpc_job_status_is_end(st->status))
 		return;
 	gpc_json_set_str(j, "reason", gpc_reason_to_str(st->reason));
-	gpc_json_set_str(j, "advice", gpc_reason_advice(st->reason));
+	gpc_json_set_str(j, "advice", advice);
 	gpc_json_set_int(j, "exit_code", st->code);
 	if (st->signal)
 		gpc_json_set_int(j, "signal", st->signal);
@@ -402,7 +405,6 @@ static struct gpc_json *limits_json(const struct gpc_view *v)
 struct gpc_json *gpc_view_json(struct gpc_session *s, const struct gpc_view *v)
 {
 	const struct gpc_job_state *st = &v->state;
-	gpc_autostr *supervisor = gpc_supervisor_describe(s, v->job.id);
 	gpc_autostr *owner = gpc_format("%s@%s", v->job.owner.user ?
 		v->job.owner.user : "?", v->job.owner.host ?
 		v->job.owner.host : "?");
@@ -413,7 +415,7 @@ struct gpc_json *gpc_view_json(struct gpc_session *s, const struct gpc_view *v)
 		v->job.original_name : v->job.name);
 	gpc_json_set_str(j, "owner", owner);
 	gpc_json_set_str(j, "state", gpc_job_status_to_str(st->status));
-	set_end(j, st);
+	set_end(j, v->job.id, st);
 	gpc_json_set_int(j, "attempt", st->attempt);
 	gpc_json_set_int(j, "num_nodes", st->num_nodes);
 	set_time(j, "submitted", st->submitted_ms);
@@ -434,7 +436,8 @@ struct gpc_json *gpc_view_json(struct gpc_session *s, const struct gpc_view *v)
 	gpc_json_set_str(j, "workspace", v->job.workspace);
 	gpc_json_set_str(j, "note", v->note);
 	if (!gpc_view_is_over(v))
-		gpc_json_set_str(j, "supervisor", supervisor);
+		gpc_json_set(j, "supervisor", gpc_supervisor_json(s,
+			v->job.id));
 	gpc_json_set(j, "attempts", attempts_json(st));
 	gpc_json_set(j, "nodes", nodes_json(st));
 	gpc_json_set(j, "spec", gpc_json_copy(v->job.spec));

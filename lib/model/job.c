@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/str.h"
 #include "dep/bind.h"
 
@@ -66,6 +67,12 @@ const char *const gpc_reason_names[] = {
 /* Exit status of a reason; OWN: the job's own code or signal. */
 enum { LIMIT = 124, OTHER = 125, MEMORY = 137, OWN = -1 };
 
+/* "@" is the job's id; what is in braces holds with a checkpoint, what is in
+ * brackets without one. */
+#define RESUME "`gpucloud resume @` {goes on from its newest checkpoint}" \
+	"[starts it once more, from the beginning]"
+#define SAVED "{; `gpucloud checkpoint pull @` fetches what it saved}"
+
 static const struct {
 	enum gpc_retry retry;
 	int exit;
@@ -74,45 +81,45 @@ static const struct {
 } reasons[GPC_REASON__COUNT] = {
 	[GPC_REASON_NONE] = {GPC_RETRY_NEVER, OTHER, GPC_JOB_FAILED, ""},
 	[GPC_REASON_COMPLETED] = {GPC_RETRY_NEVER, 0, GPC_JOB_SUCCEEDED,
-		"fetch the results with `gpucloud pull`"},
+		"fetch the results with `gpucloud pull @`"},
 	[GPC_REASON_EXIT_CODE] = {GPC_RETRY_IF_ASKED, OWN, GPC_JOB_FAILED,
-		"the end of `gpucloud logs` shows what the program said"},
+		"the end of `gpucloud logs @` shows what the program said"},
 	[GPC_REASON_SETUP_FAILED] = {GPC_RETRY_IF_ASKED, OWN, GPC_JOB_FAILED,
-		"a command of `setup` failed: see `gpucloud logs`"},
+		"a command of `setup` failed: see `gpucloud logs @`"},
 	[GPC_REASON_CANCELLED] = {GPC_RETRY_NEVER, OTHER, GPC_JOB_CANCELLED,
-		"`gpucloud resume` goes on from its newest checkpoint"},
+		RESUME},
 	[GPC_REASON_TIME_LIMIT] = {GPC_RETRY_NEVER, LIMIT, GPC_JOB_FAILED,
-		"submit it again with more of limits.time or .setup; "
-		"`gpucloud checkpoint pull` fetches what it saved"},
+		"submit it again with more of limits.time or .setup"
+		SAVED},
 	[GPC_REASON_DEADLINE] = {GPC_RETRY_NEVER, LIMIT, GPC_JOB_FAILED,
-		"submit it again with a later limits.deadline; "
-		"`gpucloud checkpoint pull` fetches what it saved"},
+		"submit it again with a later limits.deadline"
+		SAVED},
 	[GPC_REASON_COST_LIMIT] = {GPC_RETRY_NEVER, LIMIT, GPC_JOB_FAILED,
-		"submit it again with a higher limits.cost; "
-		"`gpucloud checkpoint pull` fetches what it saved"},
+		"submit it again with a higher limits.cost"
+		SAVED},
 	[GPC_REASON_PRICE_ABOVE_CAP] = {GPC_RETRY_NEVER, OTHER, GPC_JOB_FAILED,
 		"raise max_hourly_cost, or allow more regions"},
 	[GPC_REASON_LIFETIME] = {GPC_RETRY_RECOVER, LIMIT, GPC_JOB_FAILED,
 		"set checkpoint.path so that a next node can go on, or limits.time"},
 	[GPC_REASON_SPOT_INTERRUPTED] = {GPC_RETRY_RECOVER, OTHER,
 		GPC_JOB_FAILED,
-		"`gpucloud resume` goes on; use_spot: false avoids interruptions"},
+		RESUME "; use_spot: false avoids interruptions"},
 	[GPC_REASON_PREEMPTED] = {GPC_RETRY_RECOVER, OTHER, GPC_JOB_FAILED,
-		"`gpucloud resume` goes on from the newest checkpoint"},
+		RESUME},
 	[GPC_REASON_HOST_MAINTENANCE] = {GPC_RETRY_RECOVER, OTHER,
 		GPC_JOB_FAILED,
-		"`gpucloud resume` goes on from the newest checkpoint"},
+		RESUME},
 	[GPC_REASON_NODE_LOST] = {GPC_RETRY_RECOVER, OTHER, GPC_JOB_FAILED,
-		"`gpucloud resume` goes on from the newest checkpoint"},
+		RESUME},
 	[GPC_REASON_OUT_OF_MEMORY] = {GPC_RETRY_IF_ASKED, MEMORY,
 		GPC_JOB_FAILED,
 		"ask for more memory, or use less (smaller batches, fewer workers)"},
 	[GPC_REASON_DISK_FULL] = {GPC_RETRY_IF_ASKED, OTHER, GPC_JOB_FAILED,
 		"free space there, ask for a larger disk_size, or write less"},
 	[GPC_REASON_GPU_ERROR] = {GPC_RETRY_RECOVER, OTHER, GPC_JOB_FAILED,
-		"the GPU failed, not the program: `gpucloud resume` takes another"},
+		"the GPU failed, not the program: `gpucloud resume @` takes another"},
 	[GPC_REASON_HANG] = {GPC_RETRY_IF_ASKED, OTHER, GPC_JOB_FAILED,
-		"the program stopped making progress: see `gpucloud logs`"},
+		"the program stopped making progress: see `gpucloud logs @`"},
 	[GPC_REASON_IMAGE_PULL_FAILED] = {GPC_RETRY_NEVER, OTHER,
 		GPC_JOB_FAILED,
 		"check the name of the image and who may pull it"},
@@ -127,15 +134,15 @@ static const struct {
 		"check that the store can be reached from the node"},
 	[GPC_REASON_NO_PROGRESS] = {GPC_RETRY_NEVER, OTHER, GPC_JOB_FAILED,
 		"attempt after attempt ended without getting anywhere: see "
-		"`gpucloud logs`"},
+		"`gpucloud logs @`"},
 	[GPC_REASON_SPEC_INVALID] = {GPC_RETRY_NEVER, OTHER, GPC_JOB_FAILED,
 		"correct the spec and submit it again"},
 	[GPC_REASON_IDLE] = {GPC_RETRY_NEVER, LIMIT, GPC_JOB_FAILED,
-		"its GPUs were idle for limits.idle.for: see `gpucloud logs`"},
+		"its GPUs were idle for limits.idle.for: see `gpucloud logs @`"},
 	[GPC_REASON_SKIPPED] = {GPC_RETRY_NEVER, OTHER, GPC_JOB_CANCELLED,
 		"a task before it did not succeed"},
 	[GPC_REASON_AGENT_FAILED] = {GPC_RETRY_RECOVER, OTHER, GPC_JOB_FAILED,
-		"a fault of gpucloud: see `gpucloud logs` and report it"},
+		"a fault of gpucloud: see `gpucloud logs @` and report it"},
 };
 
 const char *gpc_job_status_to_str(enum gpc_job_status s)
@@ -159,9 +166,25 @@ enum gpc_retry gpc_reason_retry(enum gpc_reason r)
 	return reasons[r].retry;
 }
 
-const char *gpc_reason_advice(enum gpc_reason r)
+char *gpc_reason_advice(enum gpc_reason r, const char *job,
+	bool has_checkpoint)
 {
-	return reasons[r].advice;
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	bool shown = true;
+
+	for (const char *p = reasons[r].advice; *p; p++) {
+		if (*p == '{')
+			shown = has_checkpoint;
+		else if (*p == '[')
+			shown = !has_checkpoint;
+		else if (*p == '}' || *p == ']')
+			shown = true;
+		else if (shown && *p == '@')
+			gpc_buf_adds(&b, job);
+		else if (shown)
+			gpc_buf_add(&b, p, 1);
+	}
+	return gpc_strdup(gpc_buf_str(&b));
 }
 
 enum gpc_job_status gpc_reason_status(enum gpc_reason r)

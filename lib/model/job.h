@@ -50,8 +50,10 @@ const char *gpc_job_status_to_str(enum gpc_job_status s);
 const char *gpc_reason_to_str(enum gpc_reason r);
 bool gpc_job_status_is_end(enum gpc_job_status s);
 enum gpc_retry gpc_reason_retry(enum gpc_reason r);
-/* One line of advice for people. */
-const char *gpc_reason_advice(enum gpc_reason r);
+/* One line of advice for people, about this job, which has a checkpoint or not;
+ * empty without a reason. Owned. */
+char *gpc_reason_advice(enum gpc_reason r, const char *job,
+	bool has_checkpoint);
 /* Exit status of attached submit and wait (DESIGN section 9): the job's own
  * code, 128 + n for a signal, 137 out of memory, 124 limits, 125 the rest. */
 int gpc_reason_exit(enum gpc_reason r, int code, int signal);

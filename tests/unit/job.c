@@ -42,9 +42,19 @@ TEST(tables)
 	for (n = 0; gpc_node_status_names[n]; n++)
 		;
 	assert_int_equal(n, GPC_NODE__COUNT);
-	for (n = 0; gpc_reason_names[n]; n++)
-		if (n)
-			assert_true(gpc_reason_advice((enum gpc_reason)n)[0]);
+	for (n = 0; gpc_reason_names[n]; n++) {
+		gpc_autostr *a = gpc_reason_advice((enum gpc_reason)n, "j-1",
+			false);
+		gpc_autostr *b = gpc_reason_advice((enum gpc_reason)n, "j-1",
+			true);
+
+		assert_int_equal(a[0] != 0, n != 0);
+		assert_int_equal(b[0] != 0, n != 0);
+		assert_null(strpbrk(a, "@[]{}"));
+		assert_null(strstr(a, "checkpoint pull"));
+		assert_null(strstr(a, "newest checkpoint"));
+		assert_null(strpbrk(b, "@[]{}"));
+	}
 	assert_int_equal(n, GPC_REASON__COUNT);
 	assert_string_equal(gpc_reason_to_str(GPC_REASON_AGENT_FAILED),
 		"agent_failed");
@@ -54,6 +64,32 @@ TEST(tables)
 		"?");
 	assert_false(gpc_job_status_is_end(GPC_JOB_RECOVERING));
 	assert_true(gpc_job_status_is_end(GPC_JOB_FAILED));
+}
+
+TEST(advice_is_about_the_job)
+{
+	static const struct {
+		enum gpc_reason reason;
+		bool has_checkpoint;
+		const char *want;
+	} cases[] = {
+		{GPC_REASON_CANCELLED, true, "`gpucloud resume train-1` goes on "
+			"from its newest checkpoint"},
+		{GPC_REASON_CANCELLED, false, "`gpucloud resume train-1` starts "
+			"it once more, from the beginning"},
+		{GPC_REASON_COST_LIMIT, true, "submit it again with a higher "
+			"limits.cost; `gpucloud checkpoint pull train-1` fetches "
+			"what it saved"},
+		{GPC_REASON_COST_LIMIT, false, "submit it again with a higher "
+			"limits.cost"},
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		gpc_autostr *got = gpc_reason_advice(cases[i].reason, "train-1",
+			cases[i].has_checkpoint);
+
+		assert_string_equal(got, cases[i].want);
+	}
 }
 
 TEST(reasons)
@@ -150,6 +186,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names), cmocka_unit_test(tables),
+		cmocka_unit_test(advice_is_about_the_job),
 		cmocka_unit_test(reasons), cmocka_unit_test(record),
 		cmocka_unit_test(bad_records),
 	};

@@ -6,7 +6,7 @@ def known: {
 	cpus: 0, memory_bytes: 0, gpus: 0, gpu_memory_gb: 0,
 	machine: "MACHINE", compiler: "COMPILER", version: "VERSION",
 	system: "SYSTEM", owner: "OWNER", n: 0, sent_bytes: 0,
-	supervisor: "SUPERVISOR", why_not: "WHY"
+	pid: 0, host: "HOST", user: "USER", text: "TEXT", why_not: "WHY"
 };
 def plain:
 	if type == "object" then

@@ -1,0 +1,67 @@
+#!/bin/sh
+# What is said about a job that has ended, and what fetching its files says and
+# leaves behind.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+cat >saves.yaml <<'Y'
+name: saves
+checkpoint: {path: ckpt}
+run: mkdir -p ckpt; printf 'x\n' >ckpt/f; head -c 9000000 /dev/zero >ckpt/big; [ ! -e "$FAIL" ]
+envs: {FAIL: ""}
+Y
+run gpc submit -q saves.yaml
+is "$rc" 0 "a job that saves" || note "$err"
+
+# --- fetching ------------------------------------------------------------------
+run gpc pull saves results
+is "$rc" 0 "pull without artifacts"
+like "$err" "nothing new" "says that there is nothing"
+[ ! -e results ]
+ok $? "and leaves no folder"
+run gpc checkpoint pull saves got
+like "$err" "2 files" "checkpoint pull counts what it fetches"
+run gpc checkpoint pull saves got
+like "$err" "nothing new to fetch.*" "once more there is nothing to fetch"
+like "$err" "hint: .*--overwrite" "and what would fetch it all the same"
+rm got/f
+run gpc checkpoint pull saves got -o json
+is "$(echo "$out" | jq -c '[.files, .size_bytes]')" "[1,2]" "what is missing is fetched, and counted"
+run gpc checkpoint pull --overwrite saves got -o json
+is "$(echo "$out" | jq .files)" 2 "--overwrite fetches all"
+
+# --- advice ----------------------------------------------------------------------
+job=$(gpc submit -q -d -- sleep 100)
+wait_until 30 in_state "$job" RUNNING
+like "$(gpc status "$job" -o json | jq -c '.supervisor | [.alive, .pid > 0, .user, .host, (.text | type)]')" \
+	"^.true,true,\".*\",\"$(uname -n)\",\"string\".$" "the JSON says who supervises, by fields"
+gpc cancel "$job" 2>/dev/null
+run gpc wait "$job"
+like "$err" "hint: .gpucloud resume $job. starts it once more" "advice names the job, and no checkpoint"
+like "$(gpc status "$job")" "gpucloud resume $job. starts" "so does its page"
+: >fail
+run gpc submit -q --env "FAIL=$PWD/fail" saves.yaml
+like "$err" "hint: the end of .gpucloud logs saves-[a-z2-7]*. shows" "advice on a failure"
+cat >limited.yaml <<'Y'
+name: limited
+checkpoint: {path: ckpt}
+limits: {time: 2s}
+run: mkdir -p ckpt; date >ckpt/f; sleep 100
+Y
+run gpc submit -q limited.yaml
+is "$rc" 124 "a time limit on a machine that costs nothing"
+like "$err" "hint: .*checkpoint pull limited-[a-z2-7]*. fetches" "its advice names the checkpoint"
+is "$(gpc status limited -o json | jq -c '[.nodes[].expires]')" "[null]" \
+	"without limits.setup its node has no lifetime"
+
+# --- the plan's end ----------------------------------------------------------------
+run gpc submit -n limited.yaml
+like "$err" "ends +after 2.0s of running \(limits.time\)" "the plan counts running time alone"
+run gpc submit -n --setup-time 5m limited.yaml
+like "$err" "ends +at the latest .*limits.time, setup and grace" "with limits.setup there is a latest end"
+
+# --- the list of costs ---------------------------------------------------------------
+like "$(gpc cost -o json | jq -c '[.rows[] | [.nodes, (.node_time_ms > 0)]] | unique')" \
+	"^..1,true..$" "the list of costs knows machines and their time"
+
+finish
