@@ -52,6 +52,13 @@ static int scan_tree(const struct taking *t, const char *source, bool is_dir,
 	return r;
 }
 
+static char *without_slash(const char *target)
+{
+	size_t n = strlen(target);
+
+	return gpc_strndup(target, n - (n > 1 && target[n - 1] == '/'));
+}
+
 /* into: a file keeps its name, below the target. */
 static int add_source(struct gpc_mounts *m, const struct taking *t,
 	const char *target, bool into, const char *source,
@@ -70,7 +77,7 @@ static int add_source(struct gpc_mounts *m, const struct taking *t,
 	if (r < 0)
 		return r;
 	x = gpc_vec_push(m);
-	x->target = is_dir || !into ? gpc_strdup(target) :
+	x->target = is_dir || !into ? without_slash(target) :
 		gpc_path_join(target, gpc_path_base(source));
 	x->source = gpc_strdup(source);
 	x->file = is_dir ? NULL : gpc_strdup(tree.entries.v[0].path);

@@ -390,6 +390,20 @@ static int node_path(struct resolver *r, const char *field, char **path,
 	return 0;
 }
 
+/* A slash at the end stays: a single file goes below it then. */
+static int mount_target(struct resolver *r, char **target)
+{
+	bool folder = gpc_ends_with(*target, "/");
+	int e = node_path(r, "file_mounts", target, false);
+
+	if (!e && folder) {
+		gpc_autostr *slashed = gpc_format("%s/", *target);
+
+		gpc_set_str(target, slashed);
+	}
+	return e;
+}
+
 static int resolve_source(struct resolver *r, char **source)
 {
 	char *path;
@@ -417,7 +431,7 @@ static int resolve_paths(struct resolver *r)
 
 	gpc_vec_each(m, &spec->file_mounts) {
 		if (!e)
-			e = node_path(r, "file_mounts", &m->target, false);
+			e = mount_target(r, &m->target);
 		if (!e)
 			e = resolve_source(r, &m->source);
 		for (size_t i = 0; i < m->sources.n && !e; i++)

@@ -78,9 +78,9 @@ like "$(gpc logs "$second")" "hello from the workspace" \
 mkdir -p data && echo old >data/f && echo one >one.txt
 cat >mounts.yaml <<Y
 name: mounts
-file_mounts: {~/data: ./data, cfg/one.txt: ./one.txt}
+file_mounts: {~/data: ./data, cfg/: ./one.txt, tree/: ./data}
 run: |
-  echo "attempt \$GPUCLOUD_ATTEMPT has \$(cat ~/data/f cfg/one.txt)"
+  echo "attempt \$GPUCLOUD_ATTEMPT has \$(cat ~/data/f cfg/one.txt tree/f)"
   [ "\$GPUCLOUD_ATTEMPT" = 2 ] && exit
   until [ -e "$PWD/edited" ]; do sleep 0.1; done
   exit 1
@@ -95,7 +95,7 @@ rm -r data && echo new >one.txt && : >edited
 run gpc wait "$third"
 is "$rc" 0 "a node that starts later needs no file mount's source"
 # Two lines: a file each.
-like "$(gpc logs "$third" --stdout | tr '\n' ' ')" "attempt 2 has old one" \
+like "$(gpc logs "$third" --stdout | tr '\n' ' ')" "attempt 2 has old one old" \
 	"and has the file mounts that were submitted"
 
 run gpc submit -q --pull fetched job.yaml
