@@ -20,6 +20,7 @@
 /* --- clock ------------------------------------------------------------------ */
 static atomic_llong offset_ms;
 static atomic_bool real_sleep;
+static struct { void (*turn)(void *arg); void *arg; } world;
 
 int64_t __real_gpc_boot_ms(void);
 int64_t __real_gpc_wall_ms(void);
@@ -44,6 +45,8 @@ void __wrap_gpc_sleep_ms(int64_t ms)
 		__real_gpc_sleep_ms(ms);
 	else if (ms > 0)
 		offset_ms += ms;
+	if (!real_sleep && world.turn)
+		world.turn(world.arg);
 }
 
 void lab_advance(int64_t ms)
@@ -54,6 +57,12 @@ void lab_advance(int64_t ms)
 void lab_real_sleep(bool on)
 {
 	real_sleep = on;
+}
+
+void lab_on_sleep(void (*turn)(void *arg), void *arg)
+{
+	world.turn = turn;
+	world.arg = arg;
 }
 
 /* --- place ------------------------------------------------------------------ */
@@ -79,6 +88,7 @@ struct lab *lab_new(unsigned flags)
 
 	offset_ms = 0;
 	real_sleep = false;
+	lab_on_sleep(NULL, NULL);
 	lab->dir = scratch();
 	lab->log = (struct gpc_log){ .level = GPC_TRACE, .sink = say };
 	set_env("HOME", "", lab->dir, "/home");

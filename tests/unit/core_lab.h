@@ -32,6 +32,9 @@ struct gpc_session *lab_session(struct lab *lab);
 
 void lab_advance(int64_t ms);
 void lab_real_sleep(bool on);
+/* Called after each sleep that moves the clock, also inside of what is under
+ * test: the rest of the world has its turn. NULL = nobody. */
+void lab_on_sleep(void (*turn)(void *arg), void *arg);
 
 /* A job on the pretend cloud: members are further members of the spec, such
  * as "\"num_nodes\":2". Owned id. */
