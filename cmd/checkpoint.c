@@ -70,6 +70,7 @@ struct saving {
 	int64_t event;               /* of what we asked */
 	struct gpc_progress *progress;
 	int64_t start_ms;
+	char *said;                  /* the last note that was told */
 };
 
 /* The first one after ours was asked for that bears the label. */
@@ -117,6 +118,11 @@ static int check_alive(struct saving *x, struct gpc_error *err)
 		gpc_autostr *state = gpc_phrase_state(&v.state);
 		return gpc_fail(err, GPC_ECONFLICT, "%s ended before it was "
 			"saved (%s)", x->job, state);
+	}
+	/* such as that saving fails, and why */
+	if (v.note && !gpc_eq(v.note, x->said)) {
+		gpc_set_str(&x->said, v.note);
+		gpc_say(&x->c->talk, "gpucloud: %s", v.note);
 	}
 	gpc_progress_text(x->progress, gpc_job_status_to_str(v.state.status));
 	return was_missed(x, &v.state) ? gpc_request_save(x->s, x->job, o->label,
@@ -201,6 +207,7 @@ static int save(struct gpc_cmd *c, struct gpc_session *s, const char *job,
 		r = gpc_request_save(s, job, o->label, &x.event, err);
 	if (!r)
 		r = wait_for_it(&x, id, err);
+	free(x.said);
 	if (r)
 		return r;
 	if (c->out.format != GPC_OUT_JSON)

@@ -98,6 +98,10 @@ job=$(gpc submit -q -d --env "GO=$go" saves.yaml)
 wait_until 30 in_state "$job" RUNNING
 rm -rf "$STORE/jobs/$job/checkpoints"
 echo harm >"$STORE/jobs/$job/checkpoints"
+wait_until 30 test -e "$(find "$XDG_STATE_HOME/gpucloud/nodes" -path '*/ckpt/state')"
+run gpc checkpoint save --timeout 8s "$job"
+is "$rc" 7 "checkpoints/ is a file: save gives up in time" || note "$err"
+like "$err" "cannot create .*checkpoints/" "checkpoints/ is a file: and said what fails"
 : >"$go"
 run gpc wait "$job"
 is "$rc" 125 "checkpoints/ is a file: the job ends" || note "$err"
