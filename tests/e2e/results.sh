@@ -60,6 +60,13 @@ like "$err" "ends +after 2.0s of running \(limits.time\)" "the plan counts runni
 run gpc submit -n --setup-time 5m limited.yaml
 like "$err" "ends +at the latest .*limits.time, setup and grace" "with limits.setup there is a latest end"
 
+# --- what README shows ---------------------------------------------------------------
+tour() { grep "$1" "$ROOT/README.md" | head -n 1 | tr -s ' '; }
+is "$(gpc status | head -n 1 | tr -s ' ')" "$(tour '^JOB ')" "README's tour has status as it is"
+like "$(tour '^gpucloud: job quickstart-')" \
+	"^gpucloud: job quickstart-[a-z2-7]{6} SUCCEEDED: completed \(ran [0-9]+s in 2 attempts, cost .0[.]00\)$" \
+	"and an end as it is said"
+
 # --- the list of costs ---------------------------------------------------------------
 like "$(gpc cost -o json | jq -c '[.rows[] | [.nodes, (.node_time_ms > 0)]] | unique')" \
 	"^..1,true..$" "the list of costs knows machines and their time"
