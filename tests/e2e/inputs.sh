@@ -3,6 +3,7 @@
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
+# shellcheck disable=SC2016  # the job expands it
 printf 'name: in\nrun: echo "$A ${#K}"\n' >job.yaml
 mkfifo pipe
 
