@@ -226,7 +226,8 @@ e2e_tests() { # BUILD PREFIX EXCEPT
 	for script in $LONGEST $(basename -s .sh -a tests/e2e/*.sh); do
 		case " lib $ALONE $3 $e2e_done " in *" $script "*) continue ;; esac
 		e2e_done="$e2e_done $script"
-		one_test "${2}e2e/$script" 600 sh "tests/e2e/$script.sh"
+		one_test "${2}e2e/$script" "${GPUCLOUD_TEST_LONG:+10}600" \
+			sh "tests/e2e/$script.sh"
 	done
 	e2e_done=
 	for script in $ALONE; do
