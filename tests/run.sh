@@ -2,7 +2,10 @@
 # Runs every test of gpucloud: unit tests, lint, golden files and end-to-end
 # scripts on a plain build, then unit tests and end-to-end scripts on a build
 # with ASan and UBSan. Installs what is missing where apt-get exists.
-#   sh tests/run.sh [--long] [--only PATTERN] [--no-install]
+#   sh tests/run.sh [--long | --valgrind] [--only PATTERN] [--no-install]
+# --long adds what takes longer. --valgrind runs, instead of all that, the unit
+# tests and those end-to-end scripts that make sense so under memcheck
+# (tests/memcheck.sh); it takes about an hour.
 # The last line is "N passed, N failed"; ", N skipped" may follow outside CI,
 # while with CI=true a skipped check counts as failed.
 set -u
@@ -24,6 +27,7 @@ in_ci=${CI:-}
 unset CI
 only=
 install=yes
+memcheck=
 
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -34,16 +38,21 @@ while [ $# -gt 0 ]; do
 		shift
 		;;
 	--no-install) install= ;;
+	--valgrind) memcheck="sh '$PWD/tests/memcheck.sh'" ;;
 	*)
-		echo "usage: sh tests/run.sh [--long] [--only PATTERN] [--no-install]" >&2
+		echo "usage: sh tests/run.sh [--long | --valgrind] [--only PATTERN]" \
+			"[--no-install]" >&2
 		exit 2
 		;;
 	esac
 	shift
 done
 
+[ -z "$memcheck" ] || PACKAGES="$PACKAGES valgrind"
+
 started=$(date +%s)
 patience=2 # meson's limits are those of an idle machine
+e2e_limit=600
 e2e_done=
 logs=$(mktemp -d "${TMPDIR:-/tmp}/gpucloud-tests.XXXXXX")
 : >"$logs/results"
@@ -87,7 +96,7 @@ apt_get() {
 # Elsewhere than on Debian the things themselves are looked for.
 missing_things() {
 	for c in cc clang meson ninja pkg-config scdoc shellcheck bash zstd jq \
-		strace python3; do
+		strace python3 ${memcheck:+valgrind}; do
 		command -v "$c" >/dev/null 2>&1 || printf ' %s' "$c"
 	done
 	for l in libcjson yaml-0.1 libarchive libcrypto cmocka; do
@@ -206,7 +215,8 @@ build() {
 	fi
 }
 
-# Everything that meson knows as a test: name, seconds, folder, command.
+# Everything that meson knows as a test: name, seconds, folder, command. Under
+# memcheck only programs of ours: the units and the suites of each backend.
 meson_tests() { # BUILD PREFIX
 	meson introspect --tests "$builds/$1" >"$logs/tests.json" || return
 	jq -r '.[] | [(.suite[0] | sub(".*:"; "")), .name, .timeout, (.workdir // "."),
@@ -214,8 +224,12 @@ meson_tests() { # BUILD PREFIX
 		(.cmd | map(@sh) | join(" "))] | join("\u001f")' \
 		"$logs/tests.json" >"$logs/tests.list"
 	while IFS=$(printf '\037') read -r suite name limit dir env cmd; do
+		case ${memcheck:+memcheck}/$suite in
+		/* | memcheck/unit | memcheck/conformance) ;;
+		*) continue ;;
+		esac
 		one_test "$2$suite/$name" $((limit * patience)) sh -c \
-			"cd '$dir' && exec env CMOCKA_MESSAGE_OUTPUT=TAP $env $cmd" 3<&-
+			"cd '$dir' && exec env CMOCKA_MESSAGE_OUTPUT=TAP $env $memcheck $cmd" 3<&-
 	done <"$logs/tests.list"
 }
 
@@ -231,7 +245,8 @@ e2e_tests() { # BUILD PREFIX EXCEPT
 	done
 	e2e_done=
 	for script in $ALONE; do
-		one_test_alone "${2}e2e/$script" 600 sh "tests/e2e/$script.sh"
+		case " $3 " in *" $script "*) continue ;; esac
+		one_test_alone "${2}e2e/$script" $e2e_limit sh "tests/e2e/$script.sh"
 	done
 }
 
@@ -253,8 +268,30 @@ closing() {
 	[ "$failed" -eq 0 ]
 }
 
+# A build of its own, made where valgrind's headers are. The program that scripts
+# call is a script, too.
+memcheck_tests() {
+	export GPUCLOUD_TEST_VALGRIND=1
+	patience=20
+	e2e_limit=2400
+	build memcheck || return
+	mkdir -p "$builds/memcheck/wrapped/cmd"
+	printf '#!/bin/sh\nexec %s "%s/memcheck/cmd/gpucloud" "$@"\n' \
+		"$memcheck" "$builds" >"$builds/memcheck/wrapped/cmd/gpucloud"
+	chmod 755 "$builds/memcheck/wrapped/cmd/gpucloud"
+	meson_tests memcheck "valgrind "
+	# shellcheck disable=SC2086,SC2116  # in one line
+	e2e_tests memcheck/wrapped "valgrind " "$(echo $NOT_MEMCHECKED)"
+}
+
 [ -z "$install" ] || install_packages
 
+if [ -n "$memcheck" ]; then
+	say "build for memcheck"
+	memcheck_tests
+	closing
+	exit
+fi
 say "plain build"
 if build plain; then
 	one_test lint/shell 120 sh -c \

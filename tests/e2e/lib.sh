@@ -3,12 +3,14 @@
 # print TAP, waiting that ends, and an end that leaves no process behind.
 #   . "$(dirname "$0")/lib.sh"; …; finish
 # Set from outside: GPUCLOUD_BIN (the program), GPUCLOUD_TEST_SANITIZED=1 (be
-# patient), GPUCLOUD_TEST_LONG=1 (do the slow parts).
+# patient), GPUCLOUD_TEST_VALGRIND=1 (be very patient), GPUCLOUD_TEST_LONG=1 (do
+# the slow parts).
 set -u
 
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
 GPUCLOUD_BIN=$(realpath "${GPUCLOUD_BIN:-$ROOT/build/cmd/gpucloud}")
-SLOW=${GPUCLOUD_TEST_SANITIZED:+4}
+SLOW=${GPUCLOUD_TEST_VALGRIND:+20}
+SLOW=${SLOW:-${GPUCLOUD_TEST_SANITIZED:+4}}
 SLOW=${SLOW:-1} # factor for every time limit
 TESTS=0
 RUN_SECONDS=60
@@ -30,7 +32,8 @@ chmod 755 "$T"
 export HOME="$T/home" XDG_CONFIG_HOME="$T/config" XDG_DATA_HOME="$T/data" \
 	XDG_CACHE_HOME="$T/cache" XDG_STATE_HOME="$T/state" TMPDIR="$T/tmp" LC_ALL=C
 export ASAN_OPTIONS="log_path=$T/sanitizer:detect_leaks=1:abort_on_error=0" \
-	UBSAN_OPTIONS="log_path=$T/sanitizer:print_stacktrace=1:halt_on_error=1"
+	UBSAN_OPTIONS="log_path=$T/sanitizer:print_stacktrace=1:halt_on_error=1" \
+	GPUCLOUD_TEST_FINDINGS="$T/sanitizer"
 mkdir -p "$HOME" "$XDG_CONFIG_HOME" "$XDG_DATA_HOME" "$XDG_CACHE_HOME" \
 	"$XDG_STATE_HOME" "$TMPDIR" "$T/work"
 STORE=$XDG_DATA_HOME/gpucloud/store
@@ -129,6 +132,17 @@ pids_with() {
 }
 job_pids() { [ -z "$1" ] || pids_with "GPUCLOUD_JOB_ID=$1"; }
 none_left() { [ -z "$(pids_with "$T/")" ]; }
+# Whether it is a process of ours, not of a job; memcheck runs it as itself.
+is_program() { # PID
+	case $(readlink "/proc/$1/exe") in
+	"$GPUCLOUD_BIN" | */valgrind/memcheck-*) ;;
+	*) return 1 ;;
+	esac
+}
+# The arguments of such a process, without those of memcheck.
+program_args() { # PID
+	tr '\0' ' ' <"/proc/$1/cmdline" 2>/dev/null | sed 's/^.*gpucloud //'
+}
 alive() { [ -e "/proc/$1" ] && ! grep -q '^State:.Z' "/proc/$1/status"; }
 rank_pid() { # JOB RANK: one process of that rank's program
 	for p in $(job_pids "$1"); do

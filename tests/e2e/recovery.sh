@@ -42,9 +42,8 @@ no_process_of() { [ -z "$(job_pids "$1")" ]; }
 # Our binary's processes of this scratch by their first argument.
 ours() {
 	for p in $(pids_with "$T/"); do
-		[ "$(readlink "/proc/$p/exe")" = "$GPUCLOUD_BIN" ] || continue
-		tr '\0' ' ' <"/proc/$p/cmdline" 2>/dev/null |
-			grep -Eq "^[^ ]+ ($1)( |$)" && echo "$p"
+		is_program "$p" || continue
+		program_args "$p" | grep -Eq "^($1)( |$)" && echo "$p"
 	done
 }
 
@@ -135,7 +134,7 @@ is "$(reason_of "$job")" no_progress "no progress: is the reason"
 # Someone who kills the program alone gets what programs get: its exit.
 start
 for p in $(job_pids "$job"); do
-	[ "$(readlink "/proc/$p/exe")" = "$GPUCLOUD_BIN" ] || kill_pids KILL "$p"
+	is_program "$p" || kill_pids KILL "$p"
 done
 run gpc wait "$job"
 is "$rc" 137 "killing only the program is the program's end"
