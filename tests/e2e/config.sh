@@ -370,7 +370,7 @@ like "$err" "config.yaml: Permission denied" "is said"
 chmod 644 "$FILE"
 chmod 555 "${FILE%/*}"
 run as_user config set owner me
-is "$rc" 1 "a folder that cannot be written"
+is "$rc" 4 "a folder that cannot be written"
 like "$err" "config.yaml: Permission denied" "is said, too"
 chmod 700 "${FILE%/*}"
 head -c 2000000 /dev/zero | tr '\0' '#' >"$FILE"
@@ -401,7 +401,7 @@ is "$rc" 0 "no HOME: the password database"
 mkdir ro
 chmod 555 ro
 run as_user_of_ro config set color never
-is "$rc" 1 "a read-only HOME"
+is "$rc" 4 "a read-only HOME"
 like "$err" "Permission denied" "is said"
 run env -u XDG_CONFIG_HOME HOME="$PWD/ro" "$GPUCLOUD_BIN" config list
 is "$rc" 0 "a read-only HOME can be read"
