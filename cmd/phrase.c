@@ -33,7 +33,7 @@ char *gpc_phrase_duration(int64_t ms)
 	if (ms < 0)
 		ms = 0;
 	/* "400ms" and "9s600ms" say less than "0.4s" and "9.6s" */
-	if (ms < 10000)
+	if (ms < 10000 && ms % 1000 >= 100)
 		return gpc_format("%" PRId64 ".%" PRId64 "s", ms / 1000,
 			ms % 1000 / 100);
 	return gpc_strdup(gpc_format_duration(ms - ms % unit, text,

@@ -56,7 +56,7 @@ is "$(gpc status limited -o json | jq -c '[.nodes[].expires]')" "[null]" \
 
 # --- the plan's end ----------------------------------------------------------------
 run gpc submit -n limited.yaml
-like "$err" "ends +after 2.0s of running \(limits.time\)" "the plan counts running time alone"
+like "$err" "ends +after 2s of running \(limits.time\)" "the plan counts running time alone"
 run gpc submit -n --setup-time 5m limited.yaml
 like "$err" "ends +at the latest .*limits.time, setup and grace" "with limits.setup there is a latest end"
 

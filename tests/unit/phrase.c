@@ -24,7 +24,7 @@ static void check(char *owned, const char *want)
 static void durations(void **state)
 {
 	(void)state;
-	check(gpc_phrase_duration(-5), "0.0s");
+	check(gpc_phrase_duration(-5), "0s");
 	check(gpc_phrase_duration(449), "0.4s");
 	check(gpc_phrase_duration(9999), "9.9s");
 	check(gpc_phrase_duration(12345), "12s");
