@@ -254,7 +254,7 @@ static void test_bombs(void **state)
 	assert_non_null(gpc_buf_reserve(&zeros, 1 << 20));
 	memset(zeros.data, 0, 1 << 20);
 	assert_int_equal(gpc_zstd_writer_new(to_buf, &b, &w, NULL), 0);
-	for (int i = 0; i < 200; i++)
+	for (size_t i = 0; i < lean(200, 40); i++)
 		assert_int_equal(gpc_archive_write(w, zeros.data, 1 << 20, NULL),
 			0);
 	assert_int_equal(gpc_archive_finish(w, NULL), 0);
@@ -292,22 +292,23 @@ static void test_setuid_is_dropped(void **state)
 	assert_int_equal(st.st_mtim.tv_nsec, 5);
 }
 
-/* 1 GiB of holes with a little data: quick, and still sparse afterwards. */
+/* A GiB of holes with a little data: quick, and still sparse afterwards. */
 static void test_sparse(void **state)
 {
 	gpc_auto(gpc_save_result) struct gpc_save_result r = {0};
 	gpc_autostr *file = at("in/sparse"), *back = at("out/sparse");
+	off_t size = (off_t)lean(1024, 64) << 20;
 	gpc_autofd fd = -1;
 	struct stat st;
 
 	(void)state;
 	put("in/sparse", "begin");
 	fd = open(file, O_WRONLY);
-	assert_int_equal(ftruncate(fd, (off_t)1 << 30), 0);
-	assert_int_equal(pwrite(fd, "middle", 6, (off_t)500 << 20), 6);
-	assert_int_equal(pwrite(fd, "end", 3, ((off_t)1 << 30) - 3), 3);
+	assert_int_equal(ftruncate(fd, size), 0);
+	assert_int_equal(pwrite(fd, "middle", 6, size / 2 - 12345), 6);
+	assert_int_equal(pwrite(fd, "end", 3, size - 3), 3);
 	save_with((struct gpc_save_options){0}, 0, &r);
-	assert_int_equal(r.n_bytes, 1 << 30);
+	assert_int_equal(r.n_bytes, size);
 	assert_true(r.read_bytes <= (uint64_t)120 << 20);
 	assert_true(r.sent_bytes < 1 << 20);
 	must_restore(r.head, "out", false);
