@@ -12,7 +12,7 @@ set -- valgrind "--log-file=${findings:-$dir/found}.%p" \
 	-q --error-exitcode=99 --num-callers=25 \
 	--leak-check=full --errors-for-leak-kinds=definite \
 	--show-leak-kinds=definite \
-	--trace-children=yes --trace-children-skip='/bin/*,/usr/*,/sbin/*,*.sh' \
+	--trace-children=yes --trace-children-skip='/bin/*,/usr/*,/sbin/*,*.sh,*/gpucloud-test-*,*/gpucloud-e2e.*/work/*' \
 	--fair-sched=yes --vgdb=no "$@"
 [ -z "$findings" ] || exec "$@"
 

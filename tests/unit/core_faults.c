@@ -80,7 +80,8 @@ TEST(every_fault_of_the_cloud)
 {
 	for (int op = 0; gpc_fake_op_names[op]; op++)
 		for (int how = 1; gpc_fake_how_names[how]; how++)
-			for (int skip = 0; skip < 6; skip++)
+			for (int skip = 0; skip < 6;
+				skip += (int)stride(5))
 				if (!cloud_fault(op, how, skip))
 					break;
 }
@@ -164,7 +165,7 @@ TEST(every_operation_of_the_store)
 {
 	for (size_t i = 0; i < COUNT(store_faults); i++)
 		for (unsigned nth = 1; store_fault(&store_faults[i], nth);)
-			nth += nth < 40 ? 1 : 7;
+			nth += (nth < 40 ? 1 : 7) * stride(9);
 }
 
 /* --- a submit whose puts land a minute late ------------------------------------ */
@@ -231,7 +232,7 @@ static bool late_submit(unsigned nth)
 
 TEST(a_submit_that_lands_late)
 {
-	for (unsigned nth = 1; late_submit(nth); nth++)
+	for (unsigned nth = 1; late_submit(nth); nth += stride(3))
 		continue;
 }
 

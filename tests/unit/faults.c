@@ -408,11 +408,11 @@ static void in_turn(const struct flow *f)
 
 	for (int fault = 0; fault < IO__COUNT; fault++) {
 		for (long nth = 1 + fault; one(f, fault, nth, false);)
-			nth += nth < 20 ? 1 : step;
+			nth += (nth < 20 ? 1 : step) * stride(9);
 		if (fault == IO_SHORT)
 			continue;
 		for (long nth = 1; one(f, fault, nth, true);)
-			nth += 3 * step + nth / 4;
+			nth += (3 * step + nth / 4) * stride(5);
 	}
 }
 

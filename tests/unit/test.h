@@ -57,6 +57,13 @@ __attribute__((constructor)) static void let_children_leak(void)
 			fail_msg("\"%s\" lacks \"%s\"", text, part); \
 	} while (0)
 
+/* How far walks over many cases step: one by one, but under memcheck, where each
+ * takes thirty times as long. */
+static inline unsigned stride(unsigned under_memcheck)
+{
+	return getenv("GPUCLOUD_TEST_VALGRIND") ? under_memcheck : 1;
+}
+
 /* A new folder below TMPDIR; owned. Remove it with gpc_rmtree. */
 static inline char *scratch(void)
 {
