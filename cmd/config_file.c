@@ -46,6 +46,18 @@ static int follow_links(const char *path, char **ret_path,
 	return gpc_fail_sys(err, ELOOP, "cannot follow the link %s", path);
 }
 
+/* A device such as /dev/null may be read; a new file over its name would take
+ * it from everybody. */
+static int not_a_file(const struct gpc_config_file *f, struct gpc_error *err)
+{
+	int r = gpc_fail(err, GPC_ECONFIG, "%s is %s%s, which is not a file",
+		f->shown, strcmp(f->shown, f->path) ? "a link to " : "",
+		f->path);
+
+	gpc_hint(err, "remove it, and the command makes a file");
+	return r;
+}
+
 int gpc_config_file_read(bool project, struct gpc_config_file *ret_f,
 	struct gpc_error *err)
 {
@@ -63,8 +75,11 @@ int gpc_config_file_read(bool project, struct gpc_config_file *ret_f,
 		return r;
 	f.exists = !r;
 	f.mode = project ? 0666 : 0600;
-	if (f.exists && stat(f.path, &st) == 0)
+	if (f.exists && stat(f.path, &st) == 0) {
+		if (!S_ISREG(st.st_mode))
+			return not_a_file(&f, err);
 		f.mode = st.st_mode & 0777;
+	}
 	gpc_buf_str(&f.text);
 	*ret_f = f;
 	f = (struct gpc_config_file){0};

@@ -112,6 +112,17 @@ run gpc config set color always
 [ -L "$FILE" ] && [ "$(cat dots/config.yaml)" = "color: always" ]
 ok $? "also when its target is not there yet"
 rm -r "$FILE" dots
+# A device is not replaced by a file. Root can do harm here: it gets one to lose.
+device=/dev/null
+[ "$(id -u)" -ne 0 ] || device=$PWD/null
+if [ "$(id -u)" -ne 0 ] || mknod null c 1 3 2>/dev/null; then
+	ln -s "$device" "$FILE"
+	run gpc config set color always
+	[ "$rc" -eq 3 ] && [ -c "$device" ]
+	ok $? "nor is a device replaced by a file"
+	like "$err" "config.yaml is a link to .*null, which is not a file" "and it says so"
+	rm -f "$FILE" null
+fi
 
 # --- options take their keys
 cat >count.yaml <<'Y'
