@@ -29,8 +29,9 @@ int gpc_submit_scan(struct gpc_session *s, const struct gpc_spec *spec,
 /* Adds the first event of a job whose submit died right after job.json. */
 int gpc_submit_finish(struct gpc_session *s, const char *job,
 	struct gpc_error *err) gpc_must_check;
-/* spec: resolved and supported; tree and mounts: what was scanned for it. Makes the job and returns; it does not start a
- * supervisor (gpc_supervisor_ensure does). */
+/* spec: resolved and supported; tree and mounts: what was scanned for it. Makes
+ * the job and returns; it does not start a supervisor (gpc_supervisor_ensure
+ * does). */
 int gpc_submit(struct gpc_session *s, const struct gpc_spec *spec,
 	const struct gpc_tree *tree, const struct gpc_mounts *mounts,
 	const struct gpc_submit_options *options,

@@ -166,39 +166,36 @@ static struct gpc_archive_writer *new_writer(gpc_archive_out_fn *out, void *arg)
 	return w;
 }
 
+static int new_tar(setter *filter, const char *options,
+	gpc_archive_out_fn *out, void *arg, struct gpc_archive_writer **ret_w,
+	struct gpc_error *err)
+{
+	gpc_autoptr(gpc_archive_writer) *w = new_writer(out, arg);
+	int r = open_writer(w, filter,
+		lib.archive_write_set_format_pax_restricted, options, err);
+
+	if (r == 0)
+		*ret_w = gpc_steal(&w);
+	return r;
+}
+
 int gpc_tar_writer_new(bool binary_names, gpc_archive_out_fn *out, void *arg,
 	struct gpc_archive_writer **ret_w, struct gpc_error *err)
 {
-	gpc_autoptr(gpc_archive_writer) *w = NULL;
 	int r = gpc_dl_open(&dl, err);
 
-	if (r < 0)
-		return r;
-	w = new_writer(out, arg);
-	r = open_writer(w, lib.archive_write_add_filter_zstd,
-		lib.archive_write_set_format_pax_restricted,
-		binary_names ? BINARY_OPTIONS : ZSTD_OPTIONS, err);
-	if (r < 0)
-		return r;
-	*ret_w = gpc_steal(&w);
-	return 0;
+	return r < 0 ? r : new_tar(lib.archive_write_add_filter_zstd,
+		binary_names ? BINARY_OPTIONS : ZSTD_OPTIONS, out, arg, ret_w,
+		err);
 }
 
 int gpc_tar_gz_writer_new(gpc_archive_out_fn *out, void *arg,
 	struct gpc_archive_writer **ret_w, struct gpc_error *err)
 {
-	gpc_autoptr(gpc_archive_writer) *w = NULL;
 	int r = gpc_dl_open(&dl, err);
 
-	if (r < 0)
-		return r;
-	w = new_writer(out, arg);
-	r = open_writer(w, lib.archive_write_add_filter_gzip,
-		lib.archive_write_set_format_pax_restricted, GZIP_OPTIONS, err);
-	if (r < 0)
-		return r;
-	*ret_w = gpc_steal(&w);
-	return 0;
+	return r < 0 ? r : new_tar(lib.archive_write_add_filter_gzip,
+		GZIP_OPTIONS, out, arg, ret_w, err);
 }
 
 int gpc_zstd_writer_new(gpc_archive_out_fn *out, void *arg,
