@@ -53,10 +53,23 @@ all="supervise launcher agent submit follow watch"
 
 # --- sizes ------------------------------------------------------------------------
 memory_of() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$1/status"; }
-# What was opened: of sockets and pipes the kind, of files the name.
+# What is open: of sockets and pipes the kind, of files the name. The first
+# inotify is opened when there is something to wait for, and somebody may make a
+# device anew.
 opened_by() {
 	for f in "/proc/$1/fd"/*; do readlink "$f"; done |
-		sed "s/:\[.*//; s|^$T||; s|/[0-9a-f]\{16\}-[0-9]*\$|/PART|" | sort
+		sed "s/:\[.*//; s|^$T||; s|/[0-9a-f]\{16\}-[0-9]*\$|/PART|
+			s|^\(/dev/.*\) (deleted)\$|\1|" |
+		awk '!/inotify/ || n++' | sort
+}
+# What a save or a read has open for a moment is not held: the least of some looks.
+held_by() { # PID FILE
+	opened_by "$1" >"$2"
+	for _ in 1 2 3 4 5; do
+		sleep 0.15
+		opened_by "$1" >"$2.again"
+		[ "$(wc -l <"$2.again")" -ge "$(wc -l <"$2")" ] || mv "$2.again" "$2"
+	done
 }
 zombies_of() {
 	cat /proc/[0-9]*/stat 2>/dev/null | sed 's/^.*) //' |
@@ -66,7 +79,7 @@ sample() { # NAME
 	for who in $all; do
 		eval "pid=\$$who"
 		memory_of "$pid" >"$T/$1.$who.memory"
-		opened_by "$pid" >"$T/$1.$who.opened"
+		held_by "$pid" "$T/$1.$who.opened"
 		zombies_of "$pid" >"$T/$1.$who.zombies"
 	done
 }
