@@ -153,9 +153,11 @@ static int held_attempt(const struct gpc_agent *a)
 	return held;
 }
 
+/* Not when our attempt is over for the others: the next one may go on from what
+ * we would remove. Its agent serves the request. */
 static bool prune_is_due(const struct gpc_agent *a, int64_t now_ms)
 {
-	return a->state.prune_n > a->saver->prune_served_n &&
+	return !a->abandoned && a->state.prune_n > a->saver->prune_served_n &&
 		now_ms >= a->saver->prune_due_ms;
 }
 

@@ -95,7 +95,7 @@ runs() { gpc status "$1" --json | grep -q '"state": "RUNNING"'; }
 # Without a terminal: once, then at each change, then nothing until the end.
 first=$(start first)
 wait_until 20 runs first
-run sh -c '"$1" status first --watch=0.2 >"$2/seen" & p=$!; sleep 1.5; : >"$2/first"; wait $p' \
+run sh -c '"$1" status first --watch=0.2 >"$2/seen" & p=$!; until [ -s "$2/seen" ]; do sleep 0.1; done; sleep 1; : >"$2/first"; wait $p' \
 	sh "$GPUCLOUD_BIN" "$T"
 is "$rc" 0 "status JOB --watch ends with the job, with 0"
 out=$(cat "$T/seen")
@@ -105,7 +105,7 @@ is "$(count '^State: +SUCCEEDED')" 1 "the end is shown"
 # JSON: one object on one line for each change.
 start json >/dev/null
 wait_until 20 runs json
-run sh -c '"$1" status json --watch=0.2 --json >"$2/seen" & p=$!; sleep 1; : >"$2/json"; wait $p' \
+run sh -c '"$1" status json --watch=0.2 --json >"$2/seen" & p=$!; until [ -s "$2/seen" ]; do sleep 0.1; done; sleep 0.5; : >"$2/json"; wait $p' \
 	sh "$GPUCLOUD_BIN" "$T"
 is "$rc" 0 "with --json it ends too"
 if /usr/bin/python3 - "$T/seen" <<'P'; then ok 0 "each line is one object of gpucloud.job/1"; else ok 1 "each line is one object of gpucloud.job/1"; fi
