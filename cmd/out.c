@@ -8,6 +8,8 @@
 #include "cmd/out.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 
 #include "base/buf.h"
@@ -21,6 +23,8 @@ static int write_failed(struct gpc_out *o, int sys, struct gpc_error *err)
 	o->broken = o->broken || sys == EPIPE;
 	/* stdio forgets why; what fails later fails for the same reason */
 	o->failed = o->failed ? o->failed : sys;
+	if (o->failed == EINTR)
+		return gpc_fail(err, GPC_ECANCELED, "interrupted");
 	return gpc_fail_sys(err, o->failed ? o->failed : EIO,
 		"cannot write to stdout");
 }
@@ -28,12 +32,23 @@ static int write_failed(struct gpc_out *o, int sys, struct gpc_error *err)
 static int put(struct gpc_out *o, const void *data, size_t n, bool flush,
 	struct gpc_error *err)
 {
+	sigset_t stops, before;
+	int sys = 0;
+
+	/* An interrupted write of stdio has lost what it had left. A terminal
+	 * takes it in a moment; a pipe may be stuck, and stays interruptible. */
+	sigemptyset(&stops);
+	sigaddset(&stops, SIGINT);
+	sigaddset(&stops, SIGTERM);
+	sigaddset(&stops, SIGHUP);
+	if (o->width)
+		pthread_sigmask(SIG_BLOCK, &stops, &before);
 	errno = 0;
-	if (n && fwrite(data, 1, n, o->to) != n)
-		return write_failed(o, errno, err);
-	if (flush && fflush(o->to))
-		return write_failed(o, errno, err);
-	return 0;
+	if ((n && fwrite(data, 1, n, o->to) != n) || (flush && fflush(o->to)))
+		sys = errno ? errno : EIO;
+	if (o->width)
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return sys ? write_failed(o, sys, err) : 0;
 }
 
 int gpc_out_write(struct gpc_out *o, const void *data, size_t n,

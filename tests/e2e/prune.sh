@@ -92,8 +92,11 @@ like "$err" "nothing to remove" "nothing is a month old"
 run gpc prune --older-than 0
 is "$rc" 2 "without a terminal -y is needed"
 is "$(gpc status --all -o name | wc -l)" "$before" "and nothing was removed"
+# An ended job is listed as ended a moment after its node has gone.
+listed_live() { [ "$(ls "$STORE/index/live" | wc -l)" = "$1" ]; }
 live=$(count 400)
 wait_until 30 in_state "$live" RUNNING
+wait_until 20 listed_live 1
 run gpc prune --older-than 0 -y
 is "$rc" 0 "prune -y"
 like "$out" "$job +.*removed" "removes jobs that have ended"
@@ -111,6 +114,7 @@ echo other >ws/b
 run gpc submit -q --workdir ws --name other -- true
 is "$rc" 0 "another workspace"
 run gpc release -q other
+wait_until 20 listed_live 1
 run gpc prune --jobs --older-than 0 -y
 n=$(blobs)
 run gpc prune --blobs -y -o json
@@ -131,6 +135,7 @@ is "$rc" 0 "whose workspace is whole"
 run gpc submit -q --workdir ws --name again -- cat b
 is "$rc" 0 "a submit of removed files puts them again"
 is "$out" other "with their bytes"
+wait_until 20 listed_live 0
 run gpc prune --older-than 0 -y
 is "$rc" 0 "and all of it can go"
 is "$(find "$STORE/jobs" -type f 2>/dev/null | wc -l)" 0 "no job is left"
