@@ -11,7 +11,7 @@
 #include "core/fetch.h"
 #include "core/request.h"
 
-enum { TETHER_MIN_MS = 1000, TETHER_CI_MS = 600000 };
+enum { TETHER_CI_MS = 600000 };
 
 static bool in_ci(void)
 {
@@ -31,8 +31,6 @@ int gpc_attach_tether(const struct gpc_cmd *c, int64_t option_ms,
 	if (option_ms > 0 && !attached)
 		return gpc_fail(err, GPC_EUSAGE, "-d leaves the job alone; "
 			"--tether needs a client that stays");
-	if (option_ms > 0 && option_ms < TETHER_MIN_MS)
-		return gpc_fail(err, GPC_EUSAGE, "--tether: at least 1s");
 	return 0;
 }
 

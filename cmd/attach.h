@@ -10,7 +10,7 @@
 	GPC_OPT_DURATION(0, "tether", ctx, field, "TIME", \
 		"end the job when this client is interrupted or silent for " \
 		"TIME; on if CI is set", \
-		.implied = "10m", .negatable = true)
+		.implied = "10m", .negatable = true, .min = 1000)
 
 struct gpc_attach {
 	struct gpc_follow_options follow;

@@ -155,12 +155,28 @@ static int set_int(const struct gpc_opt *row, int *field, const char *text,
 	return r;
 }
 
+static int set_duration(const struct gpc_opt *row, int64_t *field,
+	const char *text, const char *label, struct gpc_error *err)
+{
+	char least[32];
+	int64_t ms;
+	int r = gpc_parse_duration(text, row->unit ? row->unit : 1000, label,
+		&ms, err);
+
+	if (r)
+		return r;
+	if (ms < row->min)
+		return gpc_fail(err, GPC_EUSAGE, "%s: at least %s", label,
+			gpc_format_duration(row->min, least, sizeof(least)));
+	*field = ms;
+	return 0;
+}
+
 static int set_value(const struct gpc_opt *row, char *base, const char *text,
 	const char *label, struct gpc_error *err)
 {
 	void *field = base + row->offset;
-	int64_t unit = row->unit ? row->unit :
-		row->type == GPC_OPT_T_DURATION ? 1000 : 1;
+	int64_t unit = row->unit ? row->unit : 1;
 
 	switch (row->type) {
 	case GPC_OPT_T_FLAG:
@@ -183,7 +199,7 @@ static int set_value(const struct gpc_opt *row, char *base, const char *text,
 	case GPC_OPT_T_SIZE:
 		return gpc_parse_size(text, (uint64_t)unit, label, field, err);
 	case GPC_OPT_T_DURATION:
-		return gpc_parse_duration(text, unit, label, field, err);
+		return set_duration(row, field, text, label, err);
 	case GPC_OPT_T_TIME:
 		return set_time(field, text, label, err);
 	case GPC_OPT_T_MONEY:

@@ -88,7 +88,8 @@ struct gpc_opt {
 	const char *preset;           /* parsed before argv: the default */
 	bool negatable;               /* --no-x gives zero (and counts as given) */
 	bool hidden;                  /* not in help or completion */
-	int64_t min, max;             /* INT; both 0 = 0 .. INT_MAX */
+	int64_t min, max;             /* INT; both 0 = 0 .. INT_MAX. DURATION:
+	                               * at least min ms */
 	int64_t unit;                 /* SIZE: bytes, DURATION: ms; 0 = 1 byte, 1 s */
 	const char *const *words;     /* ENUM: NULL-terminated; STR: suggestions */
 	enum gpc_complete complete;   /* of the value */

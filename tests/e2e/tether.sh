@@ -92,5 +92,7 @@ run gpc submit -d --tether count.yaml
 is "$rc" 2 "-d with --tether is refused"
 run gpc submit --tether=1ms count.yaml
 is "$rc" 2 "so is one that no client could keep"
+run gpc submit -q --tether=0s count.yaml
+is "$rc" 2 "also none at all"
 
 finish
