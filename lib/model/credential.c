@@ -142,8 +142,8 @@ static bool ends_in_key_id(const char *base, size_t n)
 
 static bool is_keyfile(const char *base, uint64_t size)
 {
-	static const char *const words[] = {"service", "credential", "secret",
-		"key", "gcp", "google", "account"};
+	static const char *const words[] = {"service", "cred", "secret", "key",
+		"gcp", "google", "account", "auth"};
 	size_t n = strlen(base);
 
 	if (size > MOST_OF_JSON || !gpc_ends_with(base, ".json"))
@@ -152,7 +152,7 @@ static bool is_keyfile(const char *base, uint64_t size)
 		if (strstr(base, words[i]))
 			return true;
 	}
-	return ends_in_key_id(base, n);
+	return gpc_eq(base, "sa.json") || ends_in_key_id(base, n);
 }
 
 /* A tree may have a million names: one byte decides nearly always. */
