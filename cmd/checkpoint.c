@@ -271,17 +271,26 @@ static int list(struct gpc_cmd *c, struct gpc_session *s, const char *job,
 		return r;
 	struct row *rows = gpc_array(ids.n ? ids.n : 1, sizeof(*rows));
 	size_t n = 0;
-	for (size_t i = 0; !r && i < ids.n; i++) {
-		r = fill(s, job, &ids.v[i], &rows[n], err);
-		if (r == -GPC_ENOTFOUND)
-			r = 0;           /* pruned while we looked */
-		else if (!r)
+	int bad = 0;
+	for (size_t i = 0; i < ids.n; i++) {
+		struct gpc_error why;
+		int one = fill(s, job, &ids.v[i], &rows[n], &why);
+
+		if (!one) {
 			n++;
+		} else if (one != -GPC_ENOTFOUND && !bad) {
+			/* not found: pruned while we looked */
+			bad = one;
+			*err = why;
+		}
 	}
 	if (n)
 		rows[n - 1].newest = true;
-	if (!r)
-		r = gpc_out_rows(&c->out, &table, rows, n, err);
+	/* One that cannot be read does not hide the others. */
+	if (n || !bad)
+		r = gpc_out_rows(&c->out, &table, rows, n, bad ? NULL : err);
+	if (bad)
+		r = bad;
 	if (!r && !n && c->out.format <= GPC_OUT_WIDE)
 		gpc_say(&c->talk, "gpucloud: %s has no checkpoint", job);
 	for (size_t i = 0; i < n; i++) {

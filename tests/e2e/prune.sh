@@ -83,6 +83,14 @@ run gpc checkpoint verify "$job" --all
 is "$rc" 1 "damage is found"
 like "$out" damaged "in the table"
 like "$err" "$(basename "$hurt")" "the blob is named"
+head=$(find "$STORE/jobs/$job/checkpoints" -name '*.json' | sort | tail -n 1)
+chmod u+w "$head"
+echo '{' >"$head"
+run gpc checkpoint list "$job" -o name
+is "$rc" 1 "a checkpoint that cannot be read is an error of list"
+like "$err" "$(basename "$head")" "which names it"
+is "$(printf '%s\n' "$out" | wc -l)" "$(($(ls "$STORE/jobs/$job/checkpoints" | wc -l) - 1))" \
+	"and shows the others"
 
 # --- whole jobs -----------------------------------------------------------------------
 before=$(gpc status --all -o name | wc -l)
