@@ -236,6 +236,9 @@ static struct gpc_json *write_size_gb(const struct gpc_spec_field *f,
 	return bytes ? gpc_json_int((int64_t)(bytes / GB)) : NULL;
 }
 
+/* What a number in JSON holds exactly, and the clock can be added to. */
+#define LONGEST_MS ((int64_t)1 << 53)
+
 static int read_duration(struct gpc_spec_reader *r,
 	const struct gpc_spec_field *f, const struct gpc_yaml_node *node,
 	void *slot)
@@ -244,7 +247,8 @@ static int read_duration(struct gpc_spec_reader *r,
 	int64_t ms;
 
 	if (!text || node->type != GPC_YAML_STR ||
-	    gpc_parse_duration(text, 0, f->name, &ms, NULL) || ms <= 0)
+	    gpc_parse_duration(text, 0, f->name, &ms, NULL) || ms <= 0 ||
+	    ms > LONGEST_MS)
 		return gpc_spec_expected(r, f, node,
 			"a time with its unit, such as 90s, 30m, 2h or 1d");
 	if (slot)

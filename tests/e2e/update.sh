@@ -41,6 +41,8 @@ for o in --env=A=1 --nodes=2 --priority=3 --notify=x --workdir=. --deadline; do
 done
 run gpc update "$job" --time soon
 is "$rc" 2 "a time that is none"
+run gpc update "$job" --time 99999999999h
+is "$rc" 2 "nor one that no clock can hold"
 run gpc update "$job" --max-cost 0
 is "$rc" 2 "a limit of nothing"
 is "$(state_of "$job")" RUNNING "it still runs"
