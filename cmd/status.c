@@ -15,6 +15,7 @@
 #include "record/index.h"
 
 #define DAY_MS ((int64_t)24 * 3600 * 1000)
+enum { VIEWS_LOCAL = 100, VIEWS_FAR = 20 };
 
 struct status { bool all, all_users; int64_t watch; };
 
@@ -158,16 +159,22 @@ static void from_index(struct row *r, const struct gpc_index_entry *x)
 	r->detail = gpc_strdup(gpc_reason_to_str(x->reason));
 }
 
-/* A done job's index entry says less than its journal. For a day's jobs the
- * journal is read; the old ones of --all would be too many. */
-static bool wants_view(const struct gpc_index_entry *x, int64_t now_ms)
+/* A done job's index entry says less than its journal, which costs some reads.
+ * So of done jobs it is read for the newest ones of a day; *left: how many. */
+static bool wants_view(const struct gpc_index_entry *x, int64_t now_ms,
+	size_t *left)
 {
-	return x->live || x->end_ms > now_ms - DAY_MS;
+	if (x->live)
+		return true;
+	if (x->end_ms <= now_ms - DAY_MS || *left == 0)
+		return false;
+	(*left)--;
+	return true;
 }
 
 /* False: the entry is of a submit that never made a job. */
 static bool fill(struct gpc_cmd *c, struct gpc_session *s,
-	const struct gpc_index_entry *x, struct row *r)
+	const struct gpc_index_entry *x, size_t *left, struct row *r)
 {
 	const struct status *o = c->ctx;
 	gpc_auto(gpc_view) struct gpc_view v = {0};
@@ -175,7 +182,7 @@ static bool fill(struct gpc_cmd *c, struct gpc_session *s,
 
 	r->job = gpc_strdup(x->job);
 	r->name = gpc_strdup(x->name);
-	if (!wants_view(x, gpc_wall_ms())) {
+	if (!wants_view(x, gpc_wall_ms(), left)) {
 		from_index(r, x);
 		r->done = true;
 		return true;
@@ -223,7 +230,8 @@ static int gather(struct gpc_cmd *c, struct gpc_session *s,
 {
 	const struct status *o = c->ctx;
 	gpc_auto(gpc_index) struct gpc_index index = {0};
-	size_t at = 0;
+	size_t at = 0, left = s->store && (s->store->caps & GPC_STORE_LOCAL) ?
+		VIEWS_LOCAL : VIEWS_FAR;
 	int r = s->store ? gpc_index_list(s->store, o->all ? 0 :
 		gpc_wall_ms() - DAY_MS, &index, err) : 0;
 
@@ -238,7 +246,7 @@ static int gather(struct gpc_cmd *c, struct gpc_session *s,
 		row = gpc_vec_push(rows);
 		if (before && take_over(before, &index.v[i], &at, row))
 			continue;
-		if (!fill(c, s, &index.v[i], row)) {
+		if (!fill(c, s, &index.v[i], &left, row)) {
 			row_clear(row);
 			rows->n--;
 		}

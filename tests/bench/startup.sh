@@ -5,16 +5,24 @@
 . "$(dirname "$0")/lib.sh"
 ROUNDS=${ROUNDS:-60}
 
-# The done keys of 1,000 jobs, of which the store of one real job becomes full;
-# what status reads of ended jobs is the index alone.
-fill_index() { # COUNT
+# A store with so many jobs that ended today: copies of a real one.
+fill_store() { # COUNT
 	gpc submit -q --name seed -- true >/dev/null 2>&1
-	/usr/bin/python3 - "$XDG_DATA_HOME/gpucloud/store/index/done" "$1" <<'PY'
-import os, random, sys
-root, count = sys.argv[1], int(sys.argv[2])
+	gpc release -q seed >/dev/null 2>&1 || true
+	/usr/bin/python3 - "$XDG_DATA_HOME/gpucloud/store" "$1" <<'PY'
+import os, random, sys, time
+store, count = sys.argv[1], int(sys.argv[2])
+root = f"{store}/index/done"
+while not os.path.isdir(root) or os.path.isdir(f"{store}/index/live"):
+    time.sleep(0.1)
 month = os.listdir(root)[0]
 name = os.listdir(f"{root}/{month}")[0]
 rest = name.split("~")
+seed = rest[0].rsplit(".", 1)[0]
+files = [os.path.relpath(os.path.join(at, f), f"{store}/jobs/{seed}")
+         for at, _, names in os.walk(f"{store}/jobs/{seed}") for f in names
+         if f in ("job.json", "head") or "/events" in at]
+texts = {f: open(f"{store}/jobs/{seed}/{f}").read() for f in files}
 rng, letters = random.Random(5), "abcdefghijklmnopqrstuvwxyz234567"
 for i in range(count):
     job = f"train-{i % 20}-" + "".join(rng.choices(letters, k=6))
@@ -22,6 +30,10 @@ for i in range(count):
     at = int(rest[4]) - rng.randrange(20 * 3600 * 1000)
     rest[4], rest[5] = str(at), str(at + 60000)
     open(f"{root}/{month}/" + "~".join(rest), "w").close()
+    os.makedirs(f"{store}/jobs/{job}/events")
+    for f, text in texts.items():
+        with open(f"{store}/jobs/{job}/{f}", "w") as out:
+            out.write(text.replace(seed, job))
     rest[4] = name.split("~")[4]
 PY
 }
@@ -62,7 +74,7 @@ against_true() {
 	done
 }
 
-fill_index 1000
+fill_store 1000
 # shellcheck disable=SC1010  # words of a command line
 {
 	row "version" "$GPUCLOUD_BIN" version
@@ -75,7 +87,7 @@ fill_index 1000
 	row "python3 -c pass" /usr/bin/python3 -c pass
 } | against_true
 fresh_home
-fill_index 10000
+fill_store 10000
 ROUNDS=$((ROUNDS / 4))
 {
 	row "status, 10,000 finished jobs" "$GPUCLOUD_BIN" status
