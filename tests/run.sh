@@ -17,7 +17,7 @@ PACKAGES="gcc libc6-dev binutils clang libclang-rt-14-dev meson ninja-build
 OPTIONAL="libclang-rt-14-dev" # absent elsewhere: fewer checks
 
 # What the end-to-end scripts show only slowly or not at all under sanitizers.
-NOT_SANITIZED="bundle examples install quickstart soak"
+NOT_SANITIZED="bundle completion examples install quickstart soak"
 # Under memcheck the program is a script around itself, which cannot be bundled,
 # installed or completed (bundle, completion, install, quickstart); it needs more
 # memory and descriptors than limits and full disks leave it (attack, bad_input);
