@@ -7,8 +7,8 @@
 #include "cmd/complete.h"
 #include "cmd/config_complete.h"
 #include "cmd/help_spec.h"
-#include "core/request.h"
 #include "model/gpu_alias.h"
+#include "model/job_signal.h"
 #include "model/templates.h"
 #include "provider/provider.h"
 
@@ -111,8 +111,8 @@ static void offer_signals(struct gpc_completion *k)
 {
 	gpc_complete_offer(k, "interrupt", "the notice before a spot machine "
 		"is taken away");
-	for (size_t i = 0; gpc_request_signal_name(i); i++)
-		gpc_complete_offer(k, gpc_request_signal_name(i), NULL);
+	for (size_t i = 0; i < GPC_JOB_SIGNALS; i++)
+		gpc_complete_offer(k, gpc_job_signal_name(i), NULL);
 }
 
 static void offer_variables(struct gpc_completion *k)

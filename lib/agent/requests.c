@@ -3,13 +3,13 @@
  * it does counts any more, and it leaves. */
 #include "agent/requests.h"
 
-#include <signal.h>
 #include <string.h>
 
 #include "agent/checkpoint.h"
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "model/job_signal.h"
 #include "record/journal.h"
 #include "record/update.h"
 
@@ -19,23 +19,6 @@ enum {
 	NOTICE_MS = 120000,         /* what a cloud gives before it takes back */
 	SAVE_MS = 30000,
 };
-
-static const struct { const char *name; int number; } signals[] = {
-	{ "HUP", SIGHUP }, { "INT", SIGINT }, { "QUIT", SIGQUIT },
-	{ "KILL", SIGKILL }, { "USR1", SIGUSR1 }, { "USR2", SIGUSR2 },
-	{ "TERM", SIGTERM }, { "CONT", SIGCONT }, { "STOP", SIGSTOP },
-	{ "TSTP", SIGTSTP }, { "ALRM", SIGALRM }, { "ABRT", SIGABRT },
-};
-
-static int signal_number(const char *name)
-{
-	if (gpc_starts_with(name, "SIG"))
-		name += 3;
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		if (gpc_eq_nocase(name, signals[i].name))
-			return signals[i].number;
-	return 0;
-}
 
 static void on_cancel(struct gpc_agent *a, const struct gpc_event *e)
 {
@@ -68,7 +51,7 @@ static void on_signal(struct gpc_agent *a, const struct gpc_event *e)
 		on_interrupt(a);
 		return;
 	}
-	number = signal_number(name);
+	number = gpc_job_signal(name, NULL);
 	if (number && a->child > 0)
 		gpc_agent_signal(a, number);
 	gpc_agent_say(a, GPC_INFO, "signal %s %s", name, !number ? "is unknown"

@@ -2,7 +2,6 @@
  * the decision is made again from the state that resulted. */
 #include "core/request.h"
 
-#include <signal.h>
 #include <string.h>
 
 #include "base/crash.h"
@@ -10,6 +9,7 @@
 #include "core/prune.h"
 #include "core/submit.h"
 #include "record/checkpoint.h"
+#include "model/job_signal.h"
 #include "record/index.h"
 #include "record/journal.h"
 #include "record/keys.h"
@@ -92,28 +92,15 @@ int gpc_request_save(struct gpc_session *s, const char *job, const char *label,
 	return ask_live(s, job, GPC_EVENT_SAVE, data, "save", ret_event, err);
 }
 
-static const struct { const char *name; int number; } signals[] = {
-	{ "HUP", SIGHUP }, { "INT", SIGINT }, { "QUIT", SIGQUIT },
-	{ "KILL", SIGKILL }, { "USR1", SIGUSR1 }, { "USR2", SIGUSR2 },
-	{ "TERM", SIGTERM }, { "CONT", SIGCONT }, { "STOP", SIGSTOP },
-	{ "TSTP", SIGTSTP }, { "ALRM", SIGALRM }, { "ABRT", SIGABRT },
-};
-#define N_SIGNALS (sizeof(signals) / sizeof(signals[0]))
-
-const char *gpc_request_signal_name(size_t i)
-{
-	return i < N_SIGNALS ? signals[i].name : NULL;
-}
-
 static int bad_signal(const char *name, struct gpc_error *err)
 {
-	const char *words[N_SIGNALS + 1] = { "interrupt" };
+	const char *words[GPC_JOB_SIGNALS + 1] = { "interrupt" };
 	const char *near;
 	int r;
 
-	for (size_t i = 0; i < N_SIGNALS; i++)
-		words[i + 1] = signals[i].name;
-	near = gpc_nearest(name, words, N_SIGNALS + 1);
+	for (size_t i = 0; i < GPC_JOB_SIGNALS; i++)
+		words[i + 1] = gpc_job_signal_name(i);
+	near = gpc_nearest(name, words, GPC_JOB_SIGNALS + 1);
 	r = gpc_fail(err, GPC_EUSAGE, "unknown signal '%s'%s%s%s", name,
 		near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 	gpc_hint(err, "use a name such as TERM or USR1, or `interrupt` for "
@@ -125,18 +112,9 @@ int gpc_request_signal(struct gpc_session *s, const char *job, const char *name,
 	int rank, struct gpc_error *err)
 {
 	struct gpc_json *data;
-	const char *bare = name;
-	const char *word = NULL;
+	const char *word = "interrupt";
 
-	if (strncmp(bare, "SIG", 3) == 0)
-		bare += 3;
-	if (gpc_eq_nocase(name, "interrupt"))
-		word = "interrupt";
-	for (size_t i = 0; !word && i < N_SIGNALS; i++) {
-		if (gpc_eq_nocase(bare, signals[i].name))
-			word = signals[i].name;
-	}
-	if (!word)
+	if (!gpc_eq_nocase(name, word) && !gpc_job_signal(name, &word))
 		return bad_signal(name, err);
 	data = gpc_json_object();
 	gpc_json_set_str(data, "signal", word);

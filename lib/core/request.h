@@ -17,8 +17,6 @@ int gpc_request_signal(struct gpc_session *s, const char *job, const char *name,
 /* Lists a job that has not ended, or still holds nodes, for the supervisors once
  * more: its entry may have gone with an end that the journal has lost. */
 void gpc_request_attention(struct gpc_session *s, const struct gpc_view *v);
-/* The names that it takes besides "interrupt", by index; NULL past the last. */
-const char *gpc_request_signal_name(size_t i);
 /* Puts secrets again if the job has any (values: name -> value, may be NULL). */
 int gpc_request_resume(struct gpc_session *s, const char *job,
 	const char *checkpoint, const struct gpc_pairs *secrets,
