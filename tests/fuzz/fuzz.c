@@ -154,3 +154,15 @@ void fuzz_put_blob(struct gpc_store *s, const void *data, size_t n,
 	gpc_blob_key("blobs/", ret_hex, key);
 	fuzz_check(fuzz_put(s, key, data, n), "cannot put %s", key);
 }
+
+void fuzz_check_task(const struct gpc_spec *spec)
+{
+	gpc_autoptr(gpc_json) *a = gpc_spec_to_json(spec), *b = NULL;
+	gpc_auto(gpc_spec) struct gpc_spec again = {0};
+	struct gpc_error err = {0};
+
+	fuzz_check(gpc_spec_from_json(a, "job.json", &again, NULL, &err) == 0,
+		"the task does not read back: %s", err.msg);
+	b = gpc_spec_to_json(&again);
+	fuzz_same_json(a, b, "the task changed");
+}

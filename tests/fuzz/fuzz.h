@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "dep/json.h"
+#include "model/spec.h"
 #include "store/store.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -51,6 +52,8 @@ struct gpc_str fuzz_rest(struct fuzz_in *in);
 void fuzz_same(char *a, char *b, const char *what);
 void fuzz_same_json(const struct gpc_json *a, const struct gpc_json *b,
 	const char *what);
+/* A task written into a job record reads back as the same. */
+void fuzz_check_task(const struct gpc_spec *spec);
 /* A private store in memory. */
 struct gpc_store *fuzz_store(void);
 /* false: the store refuses the key. */

@@ -3,8 +3,6 @@
  * lines of an environment file; the task must still read back the same. */
 #include "fuzz.h"
 
-#include "model/spec.h"
-
 static const char base[] =
 	"name: a\nrun: echo\nenvs: {A: 1}\nsecrets: {S: x}\n"
 	"resources:\n  any_of:\n  - {infra: local}\n  - {accelerators: A100}\n";
@@ -35,18 +33,6 @@ static int change(struct gpc_spec *spec, const char *line,
 	return gpc_spec_override(spec, word, value, warnings, err);
 }
 
-static void check_task(const struct gpc_spec *spec)
-{
-	gpc_autoptr(gpc_json) *a = gpc_spec_to_json(spec), *b = NULL;
-	gpc_auto(gpc_spec) struct gpc_spec again = {0};
-	struct gpc_error err = {0};
-
-	fuzz_check(gpc_spec_from_json(a, "job.json", &again, NULL, &err) == 0,
-		"the task does not read back: %s", err.msg);
-	b = gpc_spec_to_json(&again);
-	fuzz_same_json(a, b, "the task changed");
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	gpc_auto(gpc_spec_file) struct gpc_spec_file file = {0};
@@ -75,8 +61,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		if (r < 0)
 			return 0;
 	}
-	check_task(spec);
+	fuzz_check_task(spec);
 	if (gpc_spec_resolve(spec, &host, &file.warnings, &err) == 0)
-		check_task(spec);
+		fuzz_check_task(spec);
 	return 0;
 }

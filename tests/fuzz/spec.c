@@ -2,8 +2,6 @@
  * same; so is one task through the JSON of job.json once it is resolved. */
 #include "fuzz.h"
 
-#include "model/spec.h"
-
 static const char *lookup(const char *name, void *arg)
 {
 	(void)arg;
@@ -54,18 +52,6 @@ static void check_file(const struct gpc_spec_file *file)
 	check_text(file, json);
 }
 
-static void check_task(const struct gpc_spec *spec)
-{
-	gpc_autoptr(gpc_json) *a = gpc_spec_to_json(spec), *b = NULL;
-	gpc_auto(gpc_spec) struct gpc_spec again = {0};
-	struct gpc_error err = {0};
-
-	fuzz_check(gpc_spec_from_json(a, "job.json", &again, NULL, &err) == 0,
-		"the task does not read back: %s", err.msg);
-	b = gpc_spec_to_json(&again);
-	fuzz_same_json(a, b, "the task changed");
-}
-
 static void ask(const struct gpc_spec *spec)
 {
 	bool ordered;
@@ -98,7 +84,7 @@ static void resolve(struct gpc_spec_file *file)
 			whole = false;
 			continue;
 		}
-		check_task(spec);
+		fuzz_check_task(spec);
 		ask(spec);
 		a = gpc_spec_to_json(spec);
 		fuzz_check(gpc_spec_resolve(spec, &host, NULL, &err) == 0,
