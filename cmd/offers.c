@@ -3,10 +3,8 @@
  */
 #include "model/offer.h"
 
-#include <string.h>
-
-#include "base/time.h"
 #include "cmd/command.h"
+#include "cmd/offer_row.h"
 #include "cmd/session_open.h"
 #include "core/plan.h"
 #include "model/spec.h"
@@ -34,40 +32,6 @@ static const struct gpc_opt options[] = {
 		"at the price of the spot market"),
 	GPC_OPT_END
 };
-
-struct row {
-	const char *provider, *type, *region, *zone, *market, *gpu, *source;
-	const char *why_not;
-	int gpus, gpu_memory;
-	double cpus;
-	uint64_t memory;
-	struct gpc_money price;
-	int64_t price_at;
-	bool fits;
-};
-static const struct gpc_col cols[] = {
-	GPC_COL("provider", STR, struct row, provider, GPC_COL_F_NAME),
-	GPC_COL("instance_type", STR, struct row, type, 0, .title = "type"),
-	GPC_COL("region", STR, struct row, region, GPC_COL_F_WIDE),
-	GPC_COL("zone", STR, struct row, zone, GPC_COL_F_WIDE),
-	GPC_COL("gpus", INT, struct row, gpus, 0),
-	GPC_COL("gpu", STR, struct row, gpu, 0),
-	GPC_COL("gpu_memory_gb", INT, struct row, gpu_memory, GPC_COL_F_WIDE,
-		.title = "gpu GB"),
-	GPC_COL("cpus", DOUBLE, struct row, cpus, 0),
-	GPC_COL("memory", SIZE, struct row, memory, 0),
-	GPC_COL("market", STR, struct row, market, GPC_COL_F_WIDE),
-	GPC_COL("price", MONEY, struct row, price, GPC_COL_F_KEEP,
-		.title = "per hour"),
-	GPC_COL("price_source", STR, struct row, source, GPC_COL_F_WIDE),
-	GPC_COL("price_at", AGE, struct row, price_at, GPC_COL_F_WIDE,
-		.title = "age"),
-	GPC_COL("fits", BOOL, struct row, fits, 0),
-	GPC_COL("why_not", STR, struct row, why_not, GPC_COL_F_CUT,
-		.title = "why not"),
-	GPC_COL_LAST
-};
-static const struct gpc_table table = {"offer", cols, sizeof(struct row)};
 
 static int set(struct gpc_spec *spec, const char *word, const char *value,
 	struct gpc_error *err)
@@ -145,21 +109,6 @@ static void sort(struct gpc_offers *all)
 	}
 }
 
-static void fill(struct row *r, const struct gpc_offer *o)
-{
-	*r = (struct row){
-		.provider = o->provider, .type = o->instance_type,
-		.region = o->region, .zone = o->zone, .market = o->market,
-		.gpu = o->gpu, .source = o->price_source,
-		.why_not = o->why_not, .gpus = o->gpus,
-		.gpu_memory = o->gpu_memory_gb, .cpus = o->cpus,
-		.memory = o->memory_bytes, .price = o->price,
-		.price_at = o->price_ms, .fits = !o->why_not,
-	};
-	if (!r->price.currency[0])
-		memcpy(r->price.currency, "USD", 4);
-}
-
 static int run(struct gpc_cmd *c, struct gpc_error *err)
 {
 	gpc_auto(gpc_spec) struct gpc_spec spec = {0};
@@ -174,10 +123,10 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 	if (r)
 		return r;
 	sort(&all);
-	struct row *rows = gpc_array(all.n ? all.n : 1, sizeof(*rows));
+	struct gpc_offer_row *rows = gpc_array(all.n ? all.n : 1, sizeof(*rows));
 	for (size_t i = 0; i < all.n; i++)
-		fill(&rows[i], &all.v[i]);
-	r = gpc_out_rows(&c->out, &table, rows, all.n, err);
+		rows[i] = gpc_offer_row(&all.v[i]);
+	r = gpc_out_rows(&c->out, &gpc_offer_table, rows, all.n, err);
 	free(rows);
 	return r;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "cmd/offer_row.h"
 #include "cmd/phrase.h"
 #include "cmd/wrap.h"
 
@@ -390,34 +391,12 @@ static struct gpc_json *workspace_json(const struct gpc_tree *t)
 	return j;
 }
 
-/* As records keep it, but with a time that people and jq read. */
 /* What costs nothing is still an amount; no bound is none. */
 static struct gpc_json *amount_json(struct gpc_money m, bool free)
 {
 	if (free && !m.currency[0])
 		memcpy(m.currency, "USD", 4);
 	return gpc_phrase_money_json(m);
-}
-
-/* The fields of `gpucloud offers`, with the same names. */
-static struct gpc_json *offer_json(const struct gpc_offer *o, bool free)
-{
-	struct gpc_json *j = gpc_json_object();
-
-	gpc_json_set_str(j, "provider", o->provider);
-	gpc_json_set_str(j, "instance_type", o->instance_type);
-	gpc_json_set_str(j, "region", o->region);
-	gpc_json_set_str(j, "zone", o->zone);
-	gpc_json_set_int(j, "gpus", o->gpus);
-	gpc_json_set_str(j, "gpu", o->gpu);
-	gpc_json_set_int(j, "gpu_memory_gb", o->gpu_memory_gb);
-	gpc_json_set(j, "cpus", gpc_json_number(o->cpus));
-	gpc_json_set_int(j, "memory_bytes", (int64_t)o->memory_bytes);
-	gpc_json_set_str(j, "market", o->market);
-	gpc_json_set(j, "price", amount_json(o->price, free));
-	gpc_json_set_str(j, "price_source", o->price_source);
-	gpc_json_set(j, "price_at", gpc_phrase_time_json(o->price_ms));
-	return j;
 }
 
 static struct gpc_json *mounts_json(const struct gpc_mounts *mounts)
@@ -484,7 +463,7 @@ struct gpc_json *gpc_plan_json(const struct gpc_plan_text *t)
 	int64_t end = latest_end(t, &cause);
 
 	gpc_json_set(j, "name", gpc_json_string(t->spec->name));
-	gpc_json_set(j, "offer", offer_json(&p->offers.v[0], p->free));
+	gpc_json_set(j, "offer", gpc_offer_json(&p->offers.v[0]));
 	gpc_json_set_int(j, "num_nodes", p->num_nodes);
 	gpc_json_set(j, "rate_per_hour", amount_json(p->hourly, p->free));
 	gpc_json_set_bool(j, "free", p->free);

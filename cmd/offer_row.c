@@ -1,0 +1,56 @@
+/* The one description of an offer for people and programs: `gpucloud offers`
+ * lists it, a plan holds it, and both use the same words.
+ */
+#include "cmd/offer_row.h"
+
+#include <string.h>
+
+#define WHAT(name, kind, field, ...) \
+	GPC_COL(name, kind, struct gpc_offer_row, offer.field, __VA_ARGS__)
+#define WHAT_IT_IS \
+	WHAT("provider", STR, provider, GPC_COL_F_NAME), \
+	WHAT("instance_type", STR, instance_type, 0, .title = "type"), \
+	WHAT("region", STR, region, GPC_COL_F_WIDE), \
+	WHAT("zone", STR, zone, GPC_COL_F_WIDE), \
+	WHAT("gpus", INT, gpus, 0), \
+	WHAT("gpu", STR, gpu, 0), \
+	WHAT("gpu_memory_gb", INT, gpu_memory_gb, GPC_COL_F_WIDE, \
+		.title = "gpu GB"), \
+	WHAT("cpus", DOUBLE, cpus, 0), \
+	WHAT("memory", SIZE, memory_bytes, 0), \
+	WHAT("market", STR, market, GPC_COL_F_WIDE), \
+	WHAT("price", MONEY, price, GPC_COL_F_KEEP, .title = "per hour"), \
+	WHAT("price_source", STR, price_source, GPC_COL_F_WIDE), \
+	WHAT("price_at", AGE, price_ms, GPC_COL_F_WIDE, .title = "age")
+
+static const struct gpc_col bought[] = {
+	WHAT_IT_IS,
+	GPC_COL_LAST
+};
+static const struct gpc_col listed[] = {
+	WHAT_IT_IS,
+	GPC_COL("fits", BOOL, struct gpc_offer_row, fits, 0),
+	WHAT("why_not", STR, why_not, GPC_COL_F_CUT, .title = "why not"),
+	GPC_COL_LAST
+};
+const struct gpc_table gpc_offer_table = {"offer", listed,
+	sizeof(struct gpc_offer_row)};
+
+struct gpc_offer_row gpc_offer_row(const struct gpc_offer *o)
+{
+	struct gpc_offer_row row = { *o, !o->why_not };
+
+	/* what costs nothing is still an amount */
+	if (!row.offer.price.currency[0])
+		memcpy(row.offer.price.currency, "USD", 4);
+	return row;
+}
+
+struct gpc_json *gpc_offer_json(const struct gpc_offer *o)
+{
+	static const struct gpc_table table = {"offer", bought,
+		sizeof(struct gpc_offer_row)};
+	struct gpc_offer_row row = gpc_offer_row(o);
+
+	return gpc_out_row_json(&table, &row);
+}

@@ -1,0 +1,12 @@
+/* An offer as a row, for lists and inside of other objects. */
+#pragma once
+#include "cmd/out.h"
+#include "model/offer.h"
+
+struct gpc_offer_row { struct gpc_offer offer; bool fits; };
+/* Schema gpucloud.offer/1, rows of struct gpc_offer_row. */
+extern const struct gpc_table gpc_offer_table;
+/* What is in it stays the offer's. */
+struct gpc_offer_row gpc_offer_row(const struct gpc_offer *o);
+/* One that is to be bought, without the fields that say whether it fits; owned. */
+struct gpc_json *gpc_offer_json(const struct gpc_offer *o);
