@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "record/checkpoint.h"
 #include "record/keys.h"
+#include "record/whole.h"
 #include "snapshot/snapshot.h"
 
 enum { RETRY_MAX_MS = 10 * 60 * 1000, RETRY_MS = 2000 };
@@ -139,7 +140,8 @@ static int restore_checkpoint(struct gpc_agent *a,
 			err);
 	GPC_CRASH("agent.checkpoint_restored");
 	a->restored = r == 0;
-	return gpc_wrap(err, r, "checkpoint %s", a->resume_from);
+	return gpc_whole_blame(a->store, a->job.id, a->resume_from,
+		GPC_WHOLE_DEEP, GPC_WHOLE_RESUME, cancel, r, err);
 }
 
 static int restore_all(struct gpc_agent *a, const struct gpc_cancel *cancel,

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "core/facts.h"
 #include "record/keys.h"
+#include "record/whole.h"
 #include "snapshot/beneath.h"
 #include "snapshot/snapshot.h"
 
@@ -179,10 +180,13 @@ int gpc_fetch_checkpoint(struct gpc_session *s, const char *job, const char *id,
 		any = true;
 		r = fetch_part(s, job, &c, p, below, overwrite, &done, err);
 	}
+	if (chosen)
+		r = gpc_whole_blame(s->store, job, chosen, GPC_WHOLE_DEEP,
+			GPC_WHOLE_PULL, s->cancel, r, err);
 	if (r == 0 && !any)
 		r = gpc_fail(err, GPC_ENOTFOUND,
 			"checkpoint %s has no part of rank %d", chosen, rank);
 	if (r == 0)
 		*ret_f = done;
-	return gpc_wrap(err, r, "checkpoint of %s", job);
+	return r;
 }

@@ -8,12 +8,12 @@
 #include "base/str.h"
 #include "core/prune.h"
 #include "core/submit.h"
-#include "record/checkpoint.h"
 #include "model/job_signal.h"
 #include "record/index.h"
 #include "record/journal.h"
 #include "record/keys.h"
 #include "record/secrets.h"
+#include "record/whole.h"
 
 #define REQUEST_TRIES 100
 
@@ -173,11 +173,22 @@ static int put_secrets_again(struct gpc_session *s, const struct gpc_job *job,
 	return gpc_secrets_put(s->store, job->id, &values, err);
 }
 
+/* A machine that finds nothing whole to start from is paid for nothing. */
+static int check_start(struct gpc_session *s, const struct gpc_journal *j,
+	const char *checkpoint, struct gpc_error *err)
+{
+	const char *id = checkpoint ? checkpoint : j->state.checkpoint;
+	int r = id ? gpc_whole_look(s->store, j->job, id, GPC_WHOLE_QUICK,
+		s->cancel, err) : 0;
+
+	return gpc_whole_blame(s->store, j->job, id, GPC_WHOLE_QUICK,
+		GPC_WHOLE_RESUME, s->cancel, r, err);
+}
+
 /* A prune whose client died, or is slow, is finished here: what goes is fixed. */
 static int check_resumable(struct gpc_session *s, struct gpc_journal *j,
 	const char *checkpoint, struct gpc_error *err)
 {
-	gpc_auto(gpc_checkpoint) struct gpc_checkpoint c = {0};
 	struct gpc_swept swept = {0};
 	int r = 0;
 
@@ -190,9 +201,7 @@ static int check_resumable(struct gpc_session *s, struct gpc_journal *j,
 			"job %s is being removed by `gpucloud prune`", j->job);
 	if (j->state.pruning)
 		r = gpc_prune_finish(s, j, &swept, err);
-	if (r == 0 && checkpoint)
-		r = gpc_checkpoint_get(s->store, j->job, checkpoint, &c, err);
-	return r;
+	return r < 0 ? r : check_start(s, j, checkpoint, err);
 }
 
 /* Had we been stopped for long before the event, a supervisor would have

@@ -109,4 +109,84 @@ like "$err" "no_progress" "checkpoints/ is a file: after a second attempt"
 like "$err" "checkpoint could not be saved: .*checkpoints/" \
 	"checkpoints/ is a file: and says what it cannot save"
 
+# --- a checkpoint ------------------------------------------------------------------
+cat >steps.yaml <<'Y'
+name: steps
+checkpoint: {path: ckpt, upload_every: 1h}
+run: |
+  [ -z "${GPUCLOUD_RESUME_FROM:-}" ] || echo "goes on from $(cat ckpt/state)"
+  i=0
+  while [ ! -e "$GO" ]; do i=$((i + 1)); echo "$i" >ckpt/.n; mv ckpt/.n ckpt/state; sleep 0.1; done
+envs: {GO: ""}
+Y
+# saved: a running job with two checkpoints; in $job, $older and $newer.
+saved() {
+	go=$T/go-$1
+	job=$(gpc submit -q -d --env "GO=$go" steps.yaml)
+	wait_until 30 in_state "$job" RUNNING
+	wait_until 30 test -e "$(find "$XDG_STATE_HOME/gpucloud/nodes" -path '*/ckpt/state')"
+	older=$(gpc checkpoint save "$job")
+	find "$STORE/jobs/$job/1/blobs" -type f | sort >"$T/older-blobs"
+	sleep 0.2 # another state than the one before
+	newer=$(gpc checkpoint save "$job")
+}
+# own_blobs: what only the newer checkpoint needs; its list is the first one put.
+own_blobs() { find "$STORE/jobs/$job/1/blobs" -type f | sort | comm -13 "$T/older-blobs" -; }
+turn_bits() { for f in $(own_blobs); do
+	size=$(wc -c <"$f")
+	chmod u+w "$f"
+	head -c "$size" /dev/zero >"$f"
+done; }
+
+saved gone
+: >"$go"
+gpc wait "$job" >/dev/null 2>&1
+wait_until 30 none_left
+final=$(gpc checkpoint list "$job" -o name | tail -n 1)
+own_blobs >"$T/own"
+xargs rm -f <"$T/own"
+run gpc resume "$job"
+is "$rc" 1 "a lost blob: resume refuses"
+like "$err" "checkpoint $final of job $job is damaged: .*missing" "a lost blob: and names the checkpoint"
+like "$err" "resume $job --checkpoint $older.*checkpoint verify $job" \
+	"a lost blob: and tells what else there is"
+is "$(gpc status "$job" -o json | jq '[.. | .attempt? // empty] | max')" 1 \
+	"a lost blob: no attempt is begun"
+run gpc resume --checkpoint "$newer" "$job"
+is "$rc" 1 "a lost blob: nor from the one before"
+run gpc checkpoint pull "$job" got
+is "$rc" 1 "a lost blob: pull fails"
+like "$err" "checkpoint $final of job $job is damaged: .*missing" "a lost blob: and names it too"
+like "$err" "checkpoint pull $job $older" "a lost blob: and what can be fetched"
+run gpc checkpoint pull "$job" "$older" got
+is "$rc" 0 "a lost blob: which can be" || note "$err"
+run gpc resume --checkpoint "$older" "$job"
+is "$rc" 0 "a lost blob: and gone on from" || note "$err"
+like "$out" "goes on from [0-9]" "a lost blob: the program finds it"
+rm "$STORE/jobs/$job/checkpoints"/*
+run gpc resume --checkpoint "$older" "$job"
+is "$rc" 5 "no checkpoint at all: resume says so" || note "$err"
+
+# The machine is lost, and then the bytes that the next one needs are wrong.
+saved turned
+turn_bits
+# shellcheck disable=SC2046  # a list of ids
+kill_pids KILL $(job_pids "$job")
+run gpc wait "$job"
+is "$rc" 125 "a changed byte: the job ends" || note "$err"
+like "$err" "checkpoint $newer of job $job is damaged" "a changed byte: and names the checkpoint"
+like "$err" "resume $job --checkpoint $older" "a changed byte: and how to go on"
+run gpc status "$job"
+like "$out" "$newer of job $job is damaged" "a changed byte: as status does"
+attempts=$(gpc status "$job" -o json | jq '[.. | .attempt? // empty] | max')
+[ "$attempts" -le 3 ]
+ok $? "a changed byte: no machine after another is tried with it" || note "$attempts"
+run gpc checkpoint pull "$job" turned
+is "$rc" 1 "a changed byte: pull fails"
+like "$err" "checkpoint pull $job $older" "a changed byte: and knows what is whole"
+: >"$go"
+run gpc resume --checkpoint "$older" "$job"
+is "$rc" 0 "a changed byte: the job goes on from the one before" || note "$err"
+like "$out" "goes on from [0-9]" "a changed byte: with its state"
+
 finish
