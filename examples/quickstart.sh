@@ -7,7 +7,8 @@
 set -eu
 
 PACKAGES="gcc libc6-dev meson ninja-build pkg-config libcjson-dev libyaml-dev
-	libarchive-dev libssl-dev scdoc bash python3 python3-numpy wamerican"
+	libarchive-dev libcurl4-openssl-dev libexpat1-dev libssl-dev scdoc bash
+	python3 python3-numpy wamerican"
 
 cd "$(dirname "$0")/.."
 build=${GPUCLOUD_BUILD:-build}
@@ -52,7 +53,7 @@ find_missing_tools() {
 	for c in cc meson ninja pkg-config scdoc bash; do
 		command -v "$c" >/dev/null 2>&1 || missing="$missing $c"
 	done
-	for l in libcjson yaml-0.1 libarchive libcrypto; do
+	for l in libcjson yaml-0.1 libarchive libcrypto libcurl expat; do
 		pkg-config --exists "$l" 2>/dev/null || missing="$missing $l"
 	done
 	/usr/bin/python3 -c 'import numpy' 2>/dev/null ||

@@ -11,7 +11,8 @@
 set -u
 
 PACKAGES="gcc libc6-dev binutils clang libclang-rt-14-dev meson ninja-build
-	pkg-config libcjson-dev libyaml-dev libarchive-dev libssl-dev libcmocka-dev
+	pkg-config libcjson-dev libyaml-dev libarchive-dev libssl-dev libexpat1-dev
+	libcurl4-openssl-dev libcmocka-dev
 	scdoc shellcheck bash zsh fish git zstd jq strace faketime procps python3
 	python3-numpy python3-torch wamerican"
 OPTIONAL="libclang-rt-14-dev" # absent elsewhere: fewer checks
@@ -107,7 +108,7 @@ missing_things() {
 		strace python3 ${memcheck:+valgrind}; do
 		command -v "$c" >/dev/null 2>&1 || printf ' %s' "$c"
 	done
-	for l in libcjson yaml-0.1 libarchive libcrypto cmocka; do
+	for l in libcjson yaml-0.1 libarchive libcrypto libcurl expat cmocka; do
 		pkg-config --exists "$l" 2>/dev/null || printf ' %s' "$l"
 	done
 }

@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/body.h"
 #include "base/buf.h"
 #include "base/cancel.h"
 #include "base/err.h"
@@ -48,17 +49,6 @@ struct gpc_object {
 	int64_t now_ms;                 /* the store's clock at the answer */
 };
 
-/* What a put sends: bytes in memory (data), or `size` bytes of fd from offset
- * (read with pread, so a repeat sends the same). */
-struct gpc_body {
-	const void *data;
-	int fd;                         /* used when data is NULL */
-	int64_t offset;
-	uint64_t size;
-};
-/* Takes what a get delivers, in order; non-zero stops it and is returned. */
-typedef int gpc_sink_fn(void *arg, const void *data, size_t n,
-	struct gpc_error *err);
 /* One object of a list, in byte order of keys; non-zero ends the list, which
  * then still succeeds. */
 typedef int gpc_list_fn(void *arg, const struct gpc_object *object);

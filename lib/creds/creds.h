@@ -1,0 +1,54 @@
+/* Who we are at a cloud: each cloud's own chain of places where credentials come
+ * from, in its own order, renewed before they end.
+ *
+ * Only asked when a request is about to be signed: commands that need no
+ * credentials never look. A place that is set up but fails is an error, not a
+ * reason to go on to the next (as the clouds' own tools have it), except where
+ * the cloud's fact says otherwise. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "net/net.h"
+
+enum gpc_cloud { GPC_CLOUD_AWS, GPC_CLOUD_ALIBABA, GPC_CLOUD_GCP, GPC_CLOUD__COUNT };
+
+struct gpc_identity {
+	char *id, *secret, *token;      /* key pairs; token NULL: lasting */
+	char *bearer;                   /* Google: an OAuth access token */
+	int64_t expires_ms;             /* 0: does not end */
+	char *source;                   /* for people: "profile dev in ~/.aws/config" */
+	char *account;                  /* account or project id where known, or NULL */
+	char *region;                   /* what the chain says beside it, or NULL */
+};
+void gpc_identity_clear(struct gpc_identity *i);        /* wipes secrets */
+GPC_CLEANUP_VALUE(gpc_identity);
+void gpc_identity_copy(struct gpc_identity *to, const struct gpc_identity *from);
+
+struct gpc_creds_settings {
+	enum gpc_cloud cloud;
+	const char *profile;            /* named on the command line or in config;
+	                                 * NULL: as the cloud's tools choose */
+	bool no_prompt;                 /* an MFA code may not be asked for */
+};
+struct gpc_creds;                       /* opaque; safe from several threads */
+/* net is borrowed. Does not look anywhere yet. */
+struct gpc_creds *gpc_creds_new(const struct gpc_creds_settings *settings,
+	struct gpc_net *net);
+void gpc_creds_free(struct gpc_creds *c);
+GPC_CLEANUP_POINTER(gpc_creds);
+/* The identity now, from memory while it is good: renewed when renew is set (the
+ * service said "expired") or its end is near. One thread renews, others wait.
+ * GPC_EAUTH with the places that were looked at and the command to run. */
+int gpc_creds_get(struct gpc_creds *c, bool renew, struct gpc_identity *ret_i,
+	struct gpc_error *err) gpc_must_check;
+/* The region by the cloud's own rules, or NULL; owned by the caller. */
+int gpc_creds_region(struct gpc_creds *c, char **ret_region,
+	struct gpc_error *err) gpc_must_check;
+/* A setting of the chosen profile (AWS: endpoint_url, s3.addressing_style, ca_bundle,
+ * sso…), by "service" and name: environment first where the cloud has a variable
+ * for it. NULL: not set. Owned by the caller. */
+char *gpc_creds_setting(struct gpc_creds *c, const char *service,
+	const char *name);

@@ -1,0 +1,102 @@
+/* The one path by which gpucloud talks to services: connections that are used
+ * again, limits on time and size, retries within a budget, and errors that never
+ * claim more than is known.
+ *
+ * A gpc_net is what all requests of one command share: settings, idle connections,
+ * the budget of retries, what was learned of the services' clocks, and counts. Its
+ * functions may be called from several threads.
+ *
+ * What may be tried again: failures before the first byte left; everything of a
+ * request that is marked `repeatable` (reads, deletes, puts of the same bytes, calls
+ * with an idempotency token). Pauses are decorrelated jitter, base 100 ms, at most
+ * 20 s; Retry-After (seconds or a date) and x-retry-after-ms style headers of the
+ * service count instead where they are longer, up to 60 s. Each retry takes from a
+ * budget (500 tokens; 5 a retry, 10 after a timeout; a success gives 1 back).
+ *
+ * Redirects are never followed: the reply is returned. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cancel.h"
+#include "base/log.h"
+#include "net/request.h"
+
+struct gpc_net_settings {
+	const char *ca_file;            /* NULL: as gpc_http_new */
+	int max_tries;                  /* of one call; 0 = 5 */
+	int connect_ms, stall_ms;       /* 0 = those of dep/http.h */
+	const struct gpc_cancel *cancel;/* borrowed; may be NULL */
+	const struct gpc_log *log;      /* borrowed; traces at GPC_TRACE */
+};
+
+struct gpc_net;                         /* opaque */
+struct gpc_net *gpc_net_new(const struct gpc_net_settings *settings);
+void gpc_net_free(struct gpc_net *net);
+GPC_CLEANUP_POINTER(gpc_net);
+
+/* What a reply means, in the words of its service. */
+enum gpc_net_verdict {
+	GPC_NET_DONE,                   /* a success */
+	GPC_NET_FAILED,                 /* *err says what; no repeat helps */
+	GPC_NET_RETRY,                  /* *err says what; the same may work later */
+	GPC_NET_THROTTLED,              /* the same, and the service wants peace */
+	GPC_NET_RENEW,                  /* credentials have expired: renew, once */
+	GPC_NET_SKEWED,                 /* our clock is off: shift by Date, once */
+	GPC_NET_AGAIN,                  /* `judge` mended something (its region):
+	                                 * sign and send again at once, once */
+};
+
+struct gpc_call {
+	struct gpc_request *request;    /* borrowed; never changed: each try signs
+	                                 * a copy of its own */
+	bool repeatable;
+	int total_ms;                   /* over all tries; 0 = 15 min */
+	size_t max_body;                /* of what goes to reply.body; 0 = 16 MiB */
+	/* Adds the signature for this moment of the service's clock. renew: the
+	 * credentials of the try before were refused as expired. NULL: not signed. */
+	int (*sign)(void *arg, struct gpc_request *r, int64_t now_ms, bool renew,
+		struct gpc_error *err);
+	/* Judges a whole reply, successes too; sets err for all but DONE. NULL: by
+	 * the status alone (2xx is done; 408, 429, 5xx are retried). */
+	enum gpc_net_verdict (*judge)(void *arg, const struct gpc_reply *reply,
+		struct gpc_error *err);
+	/* Takes the body of 2xx replies instead of reply.body. A try that fails
+	 * after bytes were delivered is repeated only with `rewind`, which makes
+	 * the sink forget them (or asks for the rest by changing the request's
+	 * range: r is the next try's copy before it is signed). */
+	gpc_sink_fn *sink;
+	int (*rewind)(void *arg, struct gpc_request *r, struct gpc_error *err);
+	void *arg;                      /* of all of these */
+};
+
+/* One call, to its end. ret_reply is set whenever a whole reply came, also on
+ * failure; it must be zero before. Errors carry http, request_id, retry_after_ms
+ * and name host and method. */
+int gpc_net_call(struct gpc_net *net, const struct gpc_call *call,
+	struct gpc_reply *ret_reply, struct gpc_error *err) gpc_must_check;
+
+/* Many calls at once, from one event loop that belongs to one thread. */
+struct gpc_net_loop;
+struct gpc_net_loop *gpc_net_loop_new(struct gpc_net *net);
+/* Drops what still runs, without calling `done`. */
+void gpc_net_loop_free(struct gpc_net_loop *loop);
+GPC_CLEANUP_POINTER(gpc_net_loop);
+/* call is copied; what it points to is borrowed until `done`, which is called
+ * once, from gpc_net_loop_run; reply is the callee's to read, not to keep. */
+typedef void gpc_net_done_fn(void *arg, int r, const struct gpc_reply *reply,
+	const struct gpc_error *err);
+int gpc_net_loop_start(struct gpc_net_loop *loop, const struct gpc_call *call,
+	gpc_net_done_fn *done, void *done_arg, struct gpc_error *err)
+	gpc_must_check;
+/* Until everything started is done, or timeout_ms are over (-1 = no limit). */
+int gpc_net_loop_run(struct gpc_net_loop *loop, int timeout_ms,
+	int *ret_running, struct gpc_error *err) gpc_must_check;
+
+struct gpc_net_counts {
+	uint64_t requests, retries, throttled;
+	uint64_t sent, received;        /* body bytes */
+};
+void gpc_net_counts(struct gpc_net *net, struct gpc_net_counts *ret_c);
+/* The services' clock by the newest skew that was found, else the wall clock. */
+int64_t gpc_net_now_ms(struct gpc_net *net);
