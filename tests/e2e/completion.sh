@@ -128,47 +128,13 @@ fi
 # Leaks were looked for above. Here, in the background of a terminal, a process
 # that looks for leaks has been seen not to end.
 ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0"
-# typed.py PATTERN LINE SHELL…: types LINE and TAB at the shell's prompt, and
-# waits until what is shown matches.
-cat >typed.py <<'P'
-import os, pty, re, select, sys, time
-pattern, line = re.compile(sys.argv[1].encode()), sys.argv[2]
-pid, fd = pty.fork()
-if pid == 0:
-    os.execvp(sys.argv[3], sys.argv[3:])
-end = time.monotonic() + float(os.environ["AT_MOST"])
-shown = b""
-def until(what):
-    global shown
-    while not re.search(what, shown):
-        if time.monotonic() > end:
-            return False
-        if select.select([fd], [], [], 0.05)[0]:
-            try:
-                shown += os.read(fd, 65536)
-            except OSError:
-                return False
-    return True
-found = until(rb"READY> ")
-shown = b""
-os.write(fd, (line + "\t").encode())
-found = found and until(pattern)
-os.close(fd)
-try:
-    os.kill(pid, 9)
-except OSError:
-    pass
-os.waitpid(pid, 0)
-text = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]", b"", shown)
-print(text.decode(errors="replace"))
-sys.exit(not found)
-P
+# Types LINE and TAB at the prompt and waits for what it becomes.
 typed() { # NAME LINE PATTERN SHELL…
 	typed_name=$1 typed_line=$2 typed_pattern=$3
 	shift 3
-	run env AT_MOST=$((20 * SLOW)) TERM=dumb /usr/bin/python3 typed.py \
-		"$typed_pattern" "$typed_line" "$@"
-	ok "$rc" "$typed_name" || note "wanted $typed_pattern in: $out"
+	TERM_IS=dumb at_terminal "READY> |$typed_line\\t
+$typed_pattern|end" "$@"
+	like "$err" '^left 0 after' "$typed_name" || note "wanted $typed_pattern in: $out"
 }
 
 cat >bashrc <<B

@@ -301,33 +301,14 @@ run env VISUAL= EDITOR="$PWD/fake-editor good -w" XDG_CONFIG_HOME="$T/a b;touch 
 [ "$rc" -eq 0 ] && [ ! -e owned ]
 ok $? "a path is never part of the command"
 # a terminal is asked: the answer is typed when the question stands there
-cat >answer.py <<'P'
-import os, pty, select, sys, time
-pid, fd = pty.fork()
-if pid == 0:
-    os.execvp(sys.argv[2], sys.argv[2:])
-shown, end, answers = b"", time.monotonic() + float(os.environ["AT_MOST"]), sys.argv[1]
-while time.monotonic() < end:
-    if select.select([fd], [], [], 0.05)[0]:
-        try:
-            data = os.read(fd, 65536)
-        except OSError:
-            break
-        if not data:
-            break
-        shown += data
-        if answers and shown.endswith(b"[y/N] "):
-            os.write(fd, (answers[0] + "\n").encode())
-            answers = answers[1:]
-sys.stdout.buffer.write(shown)
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-P
-run env AT_MOST=$((40 * SLOW)) VISUAL= EDITOR="$PWD/fake-editor twice -w" \
-	/usr/bin/python3 answer.py y "$GPUCLOUD_BIN" config edit
+edit_twice() { # ANSWER
+	VISUAL='' EDITOR="$PWD/fake-editor twice -w" \
+		at_terminal "\[y/N\] \$|$1\n" "$GPUCLOUD_BIN" config edit
+}
+edit_twice y
 is "$rc:$(cat "$FILE")" "0:color: auto" "a wrong text can be edited again"
 : >"$T/ed.log"
-run env AT_MOST=$((40 * SLOW)) VISUAL= EDITOR="$PWD/fake-editor twice -w" \
-	/usr/bin/python3 answer.py n "$GPUCLOUD_BIN" config edit
+edit_twice n
 is "$rc:$(cat "$FILE")" "3:color: auto" "or not"
 like "$out" "config.yaml is as it was; your text is in" "and that is said"
 rm -f "${FILE%/*}"/.config-edit-*

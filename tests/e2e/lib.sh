@@ -112,6 +112,13 @@ run() {
 	err=$(tr -d '\0' <"$T/err")
 }
 
+# at_terminal [--size ROWSxCOLUMNS] [--screen] SCRIPT COMMAND…: like run, at a
+# terminal of its own; what SCRIPT may say stands in terminal.py.
+at_terminal() {
+	run env AT_MOST=$((40 * SLOW)) "TERM=${TERM_IS-xterm}" \
+		/usr/bin/python3 "$ROOT/tests/e2e/terminal.py" "$@"
+}
+
 # wait_until SECONDS COMMAND…: tries ten times a second.
 wait_until() {
 	wait_end=$(($(now_ms) + $1 * SLOW * 1000))

@@ -138,34 +138,10 @@ nohome env HOME=/proc "XDG_STATE_HOME=$T/s3" "XDG_CACHE_HOME=$T/c3" "$GPUCLOUD_B
 	--store "$T/store3" release away >/dev/null 2>&1
 
 # --- terminals ---
-cat >terminal.py <<'P'
-import fcntl, os, pty, select, struct, sys, termios, time
-columns = int(sys.argv[1])
-pid, fd = pty.fork()
-if pid == 0:
-    sys.stdin.readline()          # until the size is set
-    os.execvp(sys.argv[2], sys.argv[2:])
-attributes = termios.tcgetattr(fd)
-attributes[3] &= ~termios.ECHO
-termios.tcsetattr(fd, termios.TCSANOW, attributes)
-fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-os.write(fd, b"\n")
-shown, end = b"", time.monotonic() + float(os.environ["AT_MOST"])
-while time.monotonic() < end:
-    if select.select([fd], [], [], 0.1)[0]:
-        try:
-            data = os.read(fd, 65536)
-        except OSError:
-            break
-        if not data:
-            break
-        shown += data
-_, status = os.waitpid(pid, 0)
-sys.stdout.buffer.write(shown.replace(b"\r\n", b"\n"))
-sys.exit(os.waitstatus_to_exitcode(status))
-P
 terminal() { # COLUMNS COMMAND…
-	run env AT_MOST=$((40 * SLOW)) "TERM=${TERM_IS-xterm}" /usr/bin/python3 terminal.py "$@"
+	size=50x$1
+	shift
+	at_terminal --size "$size" '' "$@"
 	plain=$(printf '%s\n' "$out" | sed 's/\x1b\[[0-9;?]*[A-Za-z]//g')
 }
 longest() { printf '%s\n' "$plain" | LC_ALL=C.UTF-8 wc -L; }

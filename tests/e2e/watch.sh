@@ -3,83 +3,8 @@
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# screen.py ROWS COLUMNS SCRIPT COMMAND…: runs the command at a terminal of that
-# size and plays what a terminal would show of it. SCRIPT has lines "REGEX|KEYS"
-# or "REGEX|size ROWS COLUMNS": when the screen shows REGEX, keys are typed or
-# the window gets another size. Prints the last screen and the exit status.
-cat >screen.py <<'P'
-import fcntl, os, pty, re, select, signal, struct, sys, termios, time
-rows, cols = int(sys.argv[1]), int(sys.argv[2])
-script = [line.rsplit("|", 1) for line in sys.argv[3].splitlines() if line]
-pid, fd = pty.fork()
-if pid == 0:
-    time.sleep(0.2)
-    os.execvp(sys.argv[4], sys.argv[4:])
-def resize(r, c):
-    global rows, cols, screen
-    rows, cols = r, c
-    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", r, c, 0, 0))
-screen, y, x, scrolled, writes = [""], 0, 0, 0, 0
-resize(rows, cols)
-def put(text):
-    """Enough of a terminal for what is sent; text that wraps is an error."""
-    global y, x, scrolled
-    for part in re.findall(r"\x1b\[[0-9;?]*[A-Za-z]|[\r\n]|[^\x1b\r\n]+", text):
-        while len(screen) <= y:
-            screen.append("")
-        if part == "\r":
-            x = 0
-        elif part == "\n":
-            y += 1
-            x = 0
-            if y >= rows:
-                del screen[0]
-                y -= 1
-                scrolled += 1
-        elif part[0] == "\x1b":
-            n = int(re.sub(r"\D", "", part) or 0)
-            if part[-1] == "A":
-                y = max(0, y - n)
-            elif part[-1] == "K":
-                screen[y] = screen[y][:x]
-            elif part[-1] == "J":
-                del screen[y + 1 if n == 0 else 0:]
-                if n == 0:
-                    screen[y] = screen[y][:x]
-            elif part[-1] == "H":
-                y = x = 0
-        else:
-            screen[y] = screen[y][:x].ljust(x) + part + screen[y][x + len(part):]
-            x += len(part)
-            if x >= cols:
-                print("WRAPPED:", part)
-end = time.monotonic() + float(os.environ.get("AT_MOST", "60"))
-while time.monotonic() < end:
-    if select.select([fd], [], [], 0.05)[0]:
-        try:
-            data = os.read(fd, 65536)
-        except OSError:
-            break
-        if not data:
-            break
-        put(data.decode())
-    if script and re.search(script[0][0], "\n".join(screen)):
-        what = script.pop(0)[1]
-        if what.startswith("size "):
-            resize(*map(int, what.split()[1:]))
-        else:
-            os.write(fd, what.encode().decode("unicode_escape").encode())
-else:
-    print("TIMED OUT")
-    os.kill(pid, signal.SIGTERM)
-_, status = os.waitpid(pid, 0)
-print("\n".join(screen))
-print(f"status {os.waitstatus_to_exitcode(status)} scrolled {scrolled} left {len(script)}")
-P
 at_screen() {
-	run env AT_MOST=$((40 * SLOW)) TERM=xterm NO_COLOR=1 PYTHONUNBUFFERED=1 \
-		/usr/bin/python3 screen.py "$@"
-	[ -z "$err" ] || note "$err"
+	NO_COLOR=1 at_terminal --screen --size "$@"
 }
 count() { printf '%s\n' "$out" | grep -Ec -- "$1"; }
 
@@ -138,24 +63,24 @@ is "$rc" 0 "it ends with its reader"
 # A terminal: in place, one table however often it is drawn.
 start term >/dev/null
 wait_until 20 runs term
-at_screen 24 80 "term-.*RUNNING[^|]*again every 0.2s|\\003" "$GPUCLOUD_BIN" status --watch=0.2
-like "$out" 'status 130 ' "Ctrl-C ends it with 130"
+at_screen 24x80 "term-.*RUNNING[^|]*again every 0.2s|\\003" "$GPUCLOUD_BIN" status --watch=0.2
+is "$rc" 130 "Ctrl-C ends it with 130"
 is "$(count '^JOB ')" 1 "there is one table"
 like "$out" '^term-.*RUNNING' "which stays on the screen"
-unlike "$out" 'WRAPPED|TIMED OUT' "no line wraps"
-like "$out" 'scrolled 0 left 0' "and nothing scrolls"
+unlike "$err" 'WRAPPED|TIMED OUT' "no line wraps"
+like "$err" '^scrolled 0 left 0 ' "and nothing scrolls"
 
 # Low and narrow, then another size while it runs.
-at_screen 4 30 "more lines|size 24 80
+at_screen 4x30 "more lines|size 24 80
 ^(.*\\n)*first-.*(.*\\n)*.*Ctrl-C ends|\\003" "$GPUCLOUD_BIN" status --watch=0.2
-like "$out" 'status 130 scrolled 0 left 0' "it follows the size of the window"
-unlike "$out" 'WRAPPED|TIMED OUT|more lines' "and shows all that fits"
+like "$rc $err" '^130 scrolled 0 left 0 ' "it follows the size of the window"
+unlike "$err$out" 'WRAPPED|TIMED OUT|more lines' "and shows all that fits"
 is "$(count '^JOB ')" 1 "once"
 
 # One job at a terminal, to its end.
 (sleep 2 && : >"$T/term") &
-at_screen 24 80 "" "$GPUCLOUD_BIN" status term --watch=0.2
-like "$out" 'status 0 scrolled 0' "a job's detail is drawn in place and ends"
+at_screen 24x80 "" "$GPUCLOUD_BIN" status term --watch=0.2
+like "$rc $err" '^0 scrolled 0 left 0 ' "a job's detail is drawn in place and ends"
 like "$out" '^State: +SUCCEEDED' "with its last state"
 is "$(count '^Job: ')" 1 "once"
 
