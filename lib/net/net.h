@@ -51,6 +51,7 @@ struct gpc_call {
 	struct gpc_request *request;    /* borrowed; never changed: each try signs
 	                                 * a copy of its own */
 	bool repeatable;
+	int max_tries;                  /* 0 = as the net has it */
 	int total_ms;                   /* over all tries; 0 = 15 min */
 	size_t max_body;                /* of what goes to reply.body; 0 = 16 MiB */
 	/* Adds the signature for this moment of the service's clock. renew: the
