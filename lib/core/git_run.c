@@ -17,13 +17,14 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/time.h"
+#include "core/family.h"
 
 extern char **environ;
 
 #define OUT_MAX ((size_t)8 << 20)
 #define SAID_MAX ((size_t)64 << 10)
 #define TICK_MS 100
-#define PATIENCE_MS 2000        /* after SIGTERM, before SIGKILL */
+#define LINGER_MS 5000          /* for its helpers, once git itself is gone */
 
 /* The token is read from the environment by the shell that git starts. */
 static const char helper[] = "!f() { test \"$1\" = get && printf "
@@ -159,6 +160,9 @@ static void fill_argv(const struct gpc_git_call *call, const char *scope,
 struct process {
 	pid_t pid;
 	int out, said;          /* where we read its stdout and stderr */
+	bool ended;             /* then: */
+	int status;
+	int64_t ended_ms;
 };
 
 /* In the child: only what is safe after fork. */
@@ -239,7 +243,7 @@ static int start(const struct gpc_git_call *call, char *const *argv,
 		gpc_close(&said[0]);
 		return r;
 	}
-	*ret_p = (struct process){pid, out[0], said[0]};
+	*ret_p = (struct process){.pid = pid, .out = out[0], .said = said[0]};
 	return 0;
 }
 
@@ -262,12 +266,30 @@ static bool take(int *fd, struct gpc_buf *to, size_t max, bool must_fit)
 	return true;
 }
 
+static bool is_ended(struct process *p)
+{
+	pid_t w = p->ended ? p->pid : waitpid(p->pid, &p->status, WNOHANG);
+
+	if (!p->ended && (w == p->pid || (w < 0 && errno != EINTR))) {
+		p->ended = true;
+		p->ended_ms = gpc_boot_ms();
+	}
+	return p->ended;
+}
+
+/* A transport that outlives its git, say where a server does not answer, keeps
+ * the pipes open. */
+static bool lingers(struct process *p)
+{
+	return is_ended(p) && gpc_boot_ms() - p->ended_ms > LINGER_MS;
+}
+
 static int gather(const struct gpc_git_call *call, struct process *p,
 	struct gpc_buf *out, struct gpc_buf *said, struct gpc_error *err)
 {
 	size_t max = out->max ? out->max : OUT_MAX;
 
-	while (p->out >= 0 || p->said >= 0) {
+	while ((p->out >= 0 || p->said >= 0) && !lingers(p)) {
 		struct pollfd fds[] = {
 			{.fd = p->out, .events = POLLIN},
 			{.fd = p->said, .events = POLLIN},
@@ -284,29 +306,6 @@ static int gather(const struct gpc_git_call *call, struct process *p,
 			take(&p->said, said, SAID_MAX, false);
 	}
 	return 0;
-}
-
-static bool is_ended(pid_t pid, int *status)
-{
-	pid_t w = waitpid(pid, status, WNOHANG);
-
-	return w == pid || (w < 0 && errno != EINTR);
-}
-
-/* git takes its helpers along when it is asked to end. */
-static void end(const struct gpc_git_call *call, struct process *p, int *status)
-{
-	pid_t whom = call->ask ? p->pid : -p->pid;
-	int64_t until = gpc_boot_ms() + PATIENCE_MS;
-
-	gpc_close(&p->out);
-	gpc_close(&p->said);
-	kill(whom, SIGTERM);
-	while (!is_ended(p->pid, status)) {
-		if (gpc_boot_ms() > until)
-			kill(whom, SIGKILL);
-		gpc_sleep_ms(10);
-	}
 }
 
 /* --- what it said ---------------------------------------------------------- */
@@ -472,7 +471,8 @@ int gpc_git_run(const struct gpc_git_call *call, const char *const *args,
 	gpc_autostr *scope = call->url && call->token ?
 		token_scope(call->url) : NULL;
 	struct process p;
-	int status = 0, r;
+	bool failed;
+	int r;
 
 	fill_argv(call, scope, args, &argv);
 	fill_env(call, scope, &env);
@@ -480,18 +480,18 @@ int gpc_git_run(const struct gpc_git_call *call, const char *const *args,
 	if (r)
 		return r;
 	r = gather(call, &p, out ? out : &own, &said, err);
-	if (r) {
-		end(call, &p, &status);
-		return r;
-	}
-	while (!gpc_canceled(call->cancel) && !is_ended(p.pid, &status))
+	while (!r && !gpc_canceled(call->cancel) && !is_ended(&p))
 		gpc_sleep_ms(2);
-	if (gpc_canceled(call->cancel))
-		end(call, &p, &status);
-	if (gpc_canceled(call->cancel))
-		return gpc_fail(err, GPC_ECANCELED, "interrupted");
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		return 0;
+	if (!r && gpc_canceled(call->cancel))
+		r = gpc_fail(err, GPC_ECANCELED, "interrupted");
+	failed = r || !WIFEXITED(p.status) || WEXITSTATUS(p.status) != 0;
+	/* It takes its helpers along, mostly. */
+	if (failed && (r || p.out >= 0 || p.said >= 0))
+		gpc_family_end(p.pid, !call->ask, p.ended, &p.status);
+	gpc_close(&p.out);
+	gpc_close(&p.said);
+	if (r || !failed)
+		return r;
 	gpc_buf_addc(&said, '\n');
-	return sort_out(call, said.data, status, err);
+	return sort_out(call, said.data, p.status, err);
 }

@@ -253,6 +253,54 @@ like "$(cat "$T/ssh-calls")" "^-i $T/my key -o IdentitiesOnly=yes -o BatchMode=y
 PATH="$T/ssh:$PATH" run gpc submit -n --json --git-url "ssh://me@host$T/clone" -- true
 is "$rc" 0 "the ssh form"
 
+# --- a transport that hangs -------------------------------------------------
+# It heeds no signal that can be heeded, as one may that waits for a dead server.
+mkdir "$T/hang"
+cat >"$T/hang/ssh" <<X
+#!/bin/sh
+trap '' TERM INT HUP
+echo \$\$ >"$T/hung.new" && mv "$T/hung.new" "$T/hung"
+while :; do sleep 1; done
+X
+chmod 755 "$T/hang/ssh"
+hung() { # COMMAND…: begins it, and waits until its transport hangs
+	rm -f "$T/hung"
+	PATH="$T/hang:$PATH" "$@" >/dev/null 2>"$T/err" </dev/null &
+	shell=$!
+	wait_until 20 test -e "$T/hung"
+	ssh=$(cat "$T/hung")
+}
+gone() { ! alive "$1"; }
+hung "$GPUCLOUD_BIN" submit -n --git-url me@host:r -- true
+kill -TERM "$shell"
+wait "$shell" 2>/dev/null
+is $? 143 "interrupted while a transport hangs"
+wait_until 10 gone "$ssh"
+ok $? "it is gone"
+
+hung "$GPUCLOUD_BIN" submit -n --git-url me@host:r -- true
+kill_pids KILL "$(sed -n 's/^PPid:[^0-9]*//p' "/proc/$ssh/status")"
+wait "$shell" 2>/dev/null
+is $? 1 "a git that dies while its transport hangs is an error"
+like "$(cat "$T/err")" "git ended with signal 9" "which says so"
+wait_until 10 gone "$ssh"
+ok $? "the transport is gone as well"
+
+# At a terminal it stays in the foreground's process group, to be able to ask.
+if command -v script >/dev/null; then
+	hung script -qec "$GPUCLOUD_BIN submit -n --git-url me@host:r -- true" /dev/null
+	client=$(for p in $(pids_with "$T/"); do
+		is_program "$p" && program_args "$p" | grep -q "^submit -n --git-url" && echo "$p"
+	done)
+	kill_pids TERM "$client"
+	wait "$shell" 2>/dev/null
+	is $? 143 "interrupted at a terminal while a transport hangs"
+	wait_until 10 gone "$ssh"
+	ok $? "it is gone there too"
+else
+	skip "interrupted at a terminal" "there is no script"
+fi
+
 # --- tokens -----------------------------------------------------------------
 # A server that wants a password, and shows what it was given. Plain http is
 # fine here: it is this machine.
