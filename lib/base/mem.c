@@ -105,6 +105,21 @@ char *gpc_vformat(const char *fmt, va_list ap)
 	return s;
 }
 
+void gpc_wipe(void *p, size_t n)
+{
+	if (n == 0)
+		return;
+	memset(p, 0, n);
+	/* For all that the compiler knows, the zeros are read here. */
+	__asm__ volatile("" : : "r"(p) : "memory");
+}
+
+void gpc_wipe_str(char *s)
+{
+	if (s)
+		gpc_wipe(s, strlen(s));
+}
+
 void gpc_set_str(char **slot, const char *s)
 {
 	char *old = *slot;

@@ -24,6 +24,11 @@ char *gpc_strdup(const char *s);                 /* NULL stays NULL */
 char *gpc_strndup(const char *s, size_t n);
 char *gpc_format(const char *fmt, ...) gpc_printf(1, 2);
 char *gpc_vformat(const char *fmt, va_list ap) gpc_printf(1, 0);
+/* Zeros what held a secret; a compiler does not leave it out. p may be NULL when n
+ * is 0. */
+void gpc_wipe(void *p, size_t n);
+/* The same for all of a string; NULL-safe. */
+void gpc_wipe_str(char *s);
 /* *slot = a copy of s; frees what was there. s may be NULL. */
 void gpc_set_str(char **slot, const char *s);
 
