@@ -37,3 +37,5 @@ struct gpc_reply {
 void gpc_reply_clear(struct gpc_reply *r);
 GPC_CLEANUP_VALUE(gpc_reply);
 const char *gpc_reply_header(const struct gpc_reply *r, const char *name);
+/* A date of a header (RFC 9110 section 5.6.7) as wall milliseconds; 0: it is none. */
+int64_t gpc_http_date_ms(const char *text);
