@@ -9,6 +9,7 @@
 #include "cmd/config_load.h"
 #include "cmd/config_options.h"
 #include "cmd/config_verbs.h"
+#include "core/session.h"
 
 static const struct gpc_opt options[] = {
 	GPC_OPT_FLAG(0, "project", struct gpc_config_cli, project,
@@ -69,6 +70,24 @@ GPC_CLEANUP_VALUE(rows);
 
 /* --- what holds ------------------------------------------------------------- */
 
+/* Defaults that are no values of the table: of the machine, or of whoever uses
+ * the key. Owned; NULL where nothing holds. */
+static char *unset_value(const struct gpc_config *c, enum gpc_config_key key)
+{
+	char *url = NULL;
+
+	switch (key) {
+	case GPC_CONFIG_STORE:
+		return gpc_config_store_url(c, &url, NULL) ? NULL : url;
+	case GPC_CONFIG_OWNER:
+		return gpc_session_owner_default();
+	case GPC_CONFIG_LOCAL_PRICE_PER_HOUR:
+		return gpc_strdup("0");
+	default:
+		return NULL;
+	}
+}
+
 static void field_row(const struct gpc_config *c, int i, struct row *row)
 {
 	enum gpc_config_key key = (enum gpc_config_key)i;
@@ -82,10 +101,8 @@ static void field_row(const struct gpc_config *c, int i, struct row *row)
 		.expected = gpc_config_expected(key),
 		.about = gpc_strdup(f->doc),
 	};
-	/* the one default that depends on the machine */
-	if (key == GPC_CONFIG_STORE && !row->value &&
-		gpc_config_store_url(c, &row->value, NULL))
-		row->value = NULL;
+	if (!row->value)
+		row->value = unset_value(c, key);
 }
 
 static char *expected(const struct gpc_config_extra *extra)

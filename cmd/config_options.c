@@ -103,7 +103,7 @@ static char *key_of(const char *word, const struct gpc_opt *row)
 struct search {
 	const char *name;
 	const struct gpc_opt *row;
-	bool spec;
+	bool spec, falls_back;
 };
 
 static bool is_it(const struct place *p, const struct gpc_opt *row, void *arg)
@@ -119,7 +119,19 @@ static bool is_it(const struct place *p, const struct gpc_opt *row, void *arg)
 		return false;
 	s->row = row;
 	s->spec = p->spec;
+	s->falls_back = p->also != NULL;
 	return true;
+}
+
+/* What holds without the key; NULL: nothing, or another key says it. The first
+ * word of an option is what holds when it is not given. */
+static const char *preset(const struct search *s)
+{
+	const struct gpc_opt *row = s->row;
+
+	if (row->preset || s->falls_back || row->type != GPC_OPT_T_ENUM)
+		return row->preset;
+	return *row->words[0] ? row->words[0] : NULL;
 }
 
 static const char *expected(const struct gpc_opt *row)
@@ -158,7 +170,7 @@ static bool find(const char *name, struct gpc_config_extra *ret_extra)
 	*ret_extra = (struct gpc_config_extra){
 		.expected = expected(s.row), .doc = s.row->help,
 		.words = s.row->type == GPC_OPT_T_ENUM ? s.row->words : NULL,
-		.preset = s.row->preset, .guarded = s.row->guarded,
+		.preset = preset(&s), .guarded = s.row->guarded,
 		.list = s.row->type == GPC_OPT_T_LIST, .arg = s.row,
 	};
 	return true;

@@ -45,6 +45,19 @@ char *gpc_session_owner_hash(const char *configured)
 	return o.hash;
 }
 
+char *gpc_session_owner_default(void)
+{
+	struct gpc_owner o = {0};
+	char *text;
+
+	place_owner(&o, NULL);
+	text = gpc_format("%s@%s", o.user, o.host);
+	free(o.hash);
+	free(o.user);
+	free(o.host);
+	return text;
+}
+
 static int place_init(struct gpc_place *p,
 	const struct gpc_session_options *options, struct gpc_error *err)
 {

@@ -50,6 +50,8 @@ GPC_CLEANUP_POINTER(gpc_session);
 /* The hash that stands for who works here; configured: the setting `owner`, or
  * NULL. Owned; needs no session. */
 char *gpc_session_owner_hash(const char *configured);
+/* user@host, which holds where none is configured; owned. */
+char *gpc_session_owner_default(void);
 /* The settings of this machine for a job's record, and a session that has a
  * job's instead of its own; it borrows everything from s. */
 void gpc_session_describe_local(const struct gpc_session *s,

@@ -27,9 +27,16 @@ run gpc config path
 is "$out" "$FILE" "path prints where the file would be"
 run gpc config get color
 is "$rc:$out" "0:auto" "a default"
-run gpc config get owner
+run gpc config get profile
 is "$rc:$out" "5:" "get of what is not set"
-like "$err" "owner is not set" "says so"
+like "$err" "profile is not set" "says so"
+is "$(value owner)" "$(id -un)@$(uname -n)" "the default owner"
+is "$(value local.price_per_hour)" 0 "the default price"
+is "$(value submit.credentials):$(origin submit.credentials)" warn:default \
+	"the default of an option with words"
+is "$(value output):$(origin output)" table:default "that of every command"
+run gpc config get status.output
+is "$rc" 5 "which one of them alone has not"
 run gpc config get store
 is "$out" "file://$STORE" "the default store"
 run gpc config get logs.tail
