@@ -41,11 +41,21 @@ static int take_drop(void *arg, const struct gpc_event *e)
 	return 1;
 }
 
+/* Looking first and sweeping then finds the same twice. */
+static void tell_once(struct gpc_session *s, struct gpc_strv *told,
+	const char *job, const struct gpc_error *why)
+{
+	if (gpc_strv_has(told, why->msg))
+		return;
+	gpc_strv_add(told, why->msg);
+	gpc_log(s->log, GPC_WARN, "%s: %s; its blobs stay", job, why->msg);
+}
+
 /* What cannot be read would make needed blobs look unneeded: that attempt keeps
  * all of them, and the job is not blocked by it. */
 static int sweep_all(struct gpc_session *s, const struct gpc_job_state *st,
 	const char *job, bool dry, const struct gpc_strv *without,
-	struct gpc_swept *swept, struct gpc_error *err)
+	struct gpc_strv *told, struct gpc_swept *swept, struct gpc_error *err)
 {
 	for (int i = 1; i <= st->attempt; i++) {
 		struct gpc_error why = {0};
@@ -55,8 +65,7 @@ static int sweep_all(struct gpc_session *s, const struct gpc_job_state *st,
 		if (r == 0)
 			continue;
 		if (r == -GPC_EPROTO || r == -GPC_ENOTFOUND) {
-			gpc_log(s->log, GPC_WARN, "%s: %s; its blobs stay", job,
-				why.msg);
+			tell_once(s, told, job, &why);
 			continue;
 		}
 		if (err)
@@ -66,8 +75,8 @@ static int sweep_all(struct gpc_session *s, const struct gpc_job_state *st,
 	return 0;
 }
 
-int gpc_prune_finish(struct gpc_session *s, struct gpc_journal *j,
-	struct gpc_swept *swept, struct gpc_error *err)
+static int finish(struct gpc_session *s, struct gpc_journal *j,
+	struct gpc_strv *told, struct gpc_swept *swept, struct gpc_error *err)
 {
 	const struct gpc_job_state *st = &j->state;
 	gpc_auto(gpc_strv) struct gpc_strv drop = {0};
@@ -81,7 +90,7 @@ int gpc_prune_finish(struct gpc_session *s, struct gpc_journal *j,
 		r = gpc_prune_heads(s->store, j->job, &drop, err);
 	GPC_CRASH("prune.heads");
 	if (r == 0)
-		r = sweep_all(s, st, j->job, false, NULL, swept, err);
+		r = sweep_all(s, st, j->job, false, NULL, told, swept, err);
 	GPC_CRASH("prune.swept");
 	/* Facts may come between; another one may have been faster. */
 	for (int i = 0; r == 0 && st->pruning_n == mine && i < TRIES; i++) {
@@ -90,6 +99,14 @@ int gpc_prune_finish(struct gpc_session *s, struct gpc_journal *j,
 			r = 0;
 	}
 	return gpc_wrap(err, r, "prune %s", j->job);
+}
+
+int gpc_prune_finish(struct gpc_session *s, struct gpc_journal *j,
+	struct gpc_swept *swept, struct gpc_error *err)
+{
+	gpc_auto(gpc_strv) struct gpc_strv told = {0};
+
+	return finish(s, j, &told, swept, err);
 }
 
 /* --- deciding -------------------------------------------------------------- */
@@ -101,6 +118,7 @@ struct deciding {
 	int keep;
 	struct gpc_journal j;
 	struct gpc_prune_result *x;
+	struct gpc_strv told;         /* what has been warned of */
 	bool again;                   /* somebody else was first */
 };
 
@@ -154,7 +172,7 @@ static int choose(struct deciding *d, struct gpc_error *err)
 	/* What earlier crashes left of an ended job goes with it. */
 	if (gpc_prune_may(st))
 		r = sweep_all(d->s, st, d->job, true, &d->x->removed,
-			&d->x->swept, err);
+			&d->told, &d->x->swept, err);
 	return r;
 }
 
@@ -206,7 +224,7 @@ static int prune_ended(struct deciding *d, struct gpc_error *err)
 	if (r < 0)
 		return d->again ? 0 : r;
 	d->x->swept = (struct gpc_swept){0};
-	r = gpc_prune_finish(d->s, &d->j, &d->x->swept, err);
+	r = finish(d->s, &d->j, &d->told, &d->x->swept, err);
 	if (r == -GPC_ECANCELED)
 		gpc_hint(err, "the same again goes on with it; so does `gpucloud "
 			"resume`");
@@ -225,7 +243,7 @@ static int decide(struct deciding *d, bool *ret_finished, struct gpc_error *err)
 	if (st->removing || (ended && !gpc_prune_may(st)))
 		return not_yet(d, err);
 	if (st->pruning && !d->o->dry_run) {
-		r = gpc_prune_finish(d->s, &d->j, &before, err);
+		r = finish(d->s, &d->j, &d->told, &before, err);
 		*ret_finished = r == 0;
 	}
 	if (r == 0)
@@ -261,6 +279,7 @@ int gpc_prune_checkpoints(struct gpc_session *s, const char *job,
 		r = gpc_fail(err, GPC_ECONFLICT, "job %s: its journal is too "
 			"busy", job);
 	gpc_journal_clear(&d.j);
+	gpc_strv_clear(&d.told);
 	if (r < 0)
 		return r;
 	*ret_x = x;

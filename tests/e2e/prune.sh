@@ -91,6 +91,9 @@ is "$rc" 1 "a checkpoint that cannot be read is an error of list"
 like "$err" "$(basename "$head")" "which names it"
 is "$(printf '%s\n' "$out" | wc -l)" "$(($(ls "$STORE/jobs/$job/checkpoints" | wc -l) - 1))" \
 	"and shows the others"
+run gpc checkpoint prune "$job" --keep 2
+is "$(printf '%s\n' "$err" | grep -c 'its blobs stay')" 1 "and prune warns of it once" ||
+	note "$err"
 
 # --- whole jobs -----------------------------------------------------------------------
 before=$(gpc status --all -o name | wc -l)
