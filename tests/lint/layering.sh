@@ -24,6 +24,9 @@ system_header="$system_header|(sys|linux|netinet|arpa|net|mach)/[a-z0-9_/]+|libp
 # State that outlives a call, each with its reason: FILE NAME REASON
 state='
 cmd/interrupt.c token          what signal handlers write
+lib/base/crc.c folds        computed once, under pthread_once
+lib/base/crc.c once         the same
+lib/base/crc.c tables       the same
 lib/dep/archive.c dl        a library that is opened once, under its lock
 lib/dep/archive.c lib       its functions
 lib/dep/crypto.c dl         the same
