@@ -14,6 +14,7 @@
 #include "store/store.h"
 
 #define KEY_MAX 512
+#define EMPTY_S 60              /* a writer that makes a folder fills it */
 
 struct walk {
 	int root;
@@ -21,6 +22,7 @@ struct walk {
 	gpc_file_walk_fn *fn;
 	void *arg;
 	int stop;
+	size_t swept;                   /* folders */
 };
 
 static bool is_folder(int root, const char *dir, const struct dirent *e)
@@ -101,7 +103,7 @@ static bool wanted(const struct walk *w, const char *key, size_t n, bool folder)
 	return strcmp(key, w->after) > 0;
 }
 
-static int walk_folder(struct walk *w, const char *dir);
+static int walk_folder(struct walk *w, char *dir);
 
 static int visit(struct walk *w, const char *dir, const char *name)
 {
@@ -125,22 +127,41 @@ static int visit(struct walk *w, const char *dir, const char *name)
 	return 0;
 }
 
-static int walk_folder(struct walk *w, const char *dir)
+/* A folder without anything is what a delete that was killed has left: no key
+ * needs it, and no list shows it. A writer who has just made it gets the time
+ * to fill it, and makes it anew if it goes all the same. */
+static void sweep_folder(struct walk *w, char *dir, const struct stat *st)
+{
+	size_t n = strlen(dir);
+
+	if (n == 0 || time(NULL) - st->st_mtime <= EMPTY_S)
+		return;
+	dir[n - 1] = '\0';
+	w->swept += unlinkat(w->root, dir, AT_REMOVEDIR) == 0;
+	dir[n - 1] = '/';
+}
+
+static int walk_folder(struct walk *w, char *dir)
 {
 	gpc_auto(gpc_strv) struct gpc_strv names = {0};
+	struct stat st;
+	bool known = fstatat(w->root, *dir ? dir : ".", &st, 0) == 0;
+	size_t before = w->swept;
 	int sys = read_names(w->root, dir, &names);
 
 	if (sys == ENOENT || sys == ENOTDIR)
 		return 0;
 	for (size_t i = 0; sys == 0 && i < names.n && !w->stop; i++)
 		sys = visit(w, dir, names.v[i]);
+	if (sys == 0 && known && (names.n == 0 || w->swept > before))
+		sweep_folder(w, dir, &st);
 	return sys;
 }
 
 int gpc_file_walk(int root, const char *prefix, const char *after,
 	gpc_file_walk_fn *fn, void *arg)
 {
-	struct walk w = { root, prefix, after, fn, arg, 0 };
+	struct walk w = { root, prefix, after, fn, arg, 0, 0 };
 	const char *slash = strrchr(prefix, '/');
 	char dir[KEY_MAX + 1] = "";
 

@@ -150,6 +150,10 @@ wait_until 20 listed_live 0
 run gpc prune --older-than 0 -y
 is "$rc" 0 "and all of it can go"
 is "$(find "$STORE/jobs" -type f 2>/dev/null | wc -l)" 0 "no job is left"
+mkdir -p "$STORE/jobs/killed-aaaaaa/events" "$STORE/jobs/killed-aaaaaa/1/0"
+age '2 minutes ago'
+run gpc prune --dry-run
+is "$(ls "$STORE/jobs" 2>/dev/null)" "" "nor a folder that a killed prune has left"
 
 # --- others' --------------------------------------------------------------------------------
 run gpc submit -q --name mine -- true

@@ -7,6 +7,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -144,6 +145,45 @@ static void no_temporary_is_left(void **state)
 	assert_ok(gpc_store_del(w->s, "x/a", &err));
 	/* The folder went with its last object: nothing else was in it. */
 	assert_int_equal(access(command, F_OK), -1);
+}
+
+static void age(const char *folder, const char *below)
+{
+	gpc_autostr *path = gpc_path_join(folder, below);
+	struct timespec ago = { .tv_sec = time(NULL) - 90 };
+	struct timespec times[] = { ago, ago };
+
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* What a delete that was killed leaves of a job: no object, but folders. */
+static void empty_folders_go(void **state)
+{
+	struct world *w = *state;
+	gpc_autostr *gone = gpc_format("%s/jobs/gone", w->folder);
+	gpc_autostr *deep = gpc_format("%s/jobs/gone/1/blobs", w->folder);
+	gpc_autostr *events = gpc_format("%s/jobs/gone/events", w->folder);
+	gpc_autostr *held = gpc_format("%s/jobs/held/events", w->folder);
+	gpc_autostr *temp = gpc_format("%s/.tmp-new", held);
+	static const char *const all[] = { "jobs/gone/1/blobs", "jobs/gone/1",
+		"jobs/gone", "jobs/held/events", "jobs/held", "jobs" };
+
+	assert_ok(gpc_store_put(w->s, "jobs/a/job.json", "x", 1, 0, &err));
+	assert_ok(gpc_mkdirs(deep, 0777, &err));
+	assert_ok(gpc_mkdirs(events, 0777, &err));
+	assert_ok(gpc_mkdirs(held, 0777, &err));
+	assert_ok(gpc_write_file(temp, "half", 4, 0600, &err));
+	for (size_t i = 0; i < COUNT(all); i++)
+		age(w->folder, all[i]);
+	keys_are(w->s, "jobs/a/job.json");
+	assert_int_equal(access(deep, F_OK), -1);
+	assert_int_equal(access(events, F_OK), 0);      /* it is young */
+	assert_int_equal(access(held, F_OK), 0);
+	age(w->folder, "jobs/gone/events");
+	age(w->folder, "jobs/gone");
+	keys_are(w->s, "jobs/a/job.json");
+	assert_int_equal(access(gone, F_OK), -1);
+	assert_ok(gpc_store_put(w->s, "jobs/gone/events/1", "x", 1, 0, &err));
 }
 
 static void objects_below_objects(void **state)
@@ -379,6 +419,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		T(opening), T(modes), T(leftovers), T(no_temporary_is_left),
+		T(empty_folders_go),
 		T(objects_below_objects), T(root_goes_away), T(read_only),
 		T(full_disk), T(killed), T(quick), T(narrow_lists),
 	};
