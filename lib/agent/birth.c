@@ -11,11 +11,12 @@
 #include "base/crash.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "record/job.h"
 #include "record/journal.h"
 #include "record/keys.h"
 
 enum { BIRTH_MAX_MS = 10 * 60 * 1000, LOOK_MS = 1000,
-	LOOKS_WITHOUT = 2, /* in a row: given up */ JOB_MAX = 16 << 20 };
+	LOOKS_WITHOUT = 2 /* in a row: given up */ };
 
 static int64_t deadline_ms(const struct gpc_agent *a)
 {
@@ -104,20 +105,16 @@ static int find_rank(struct gpc_agent *a, struct gpc_error *err)
 
 static int read_job(struct gpc_agent *a, struct gpc_error *err)
 {
-	gpc_auto(gpc_buf) struct gpc_buf b = {0};
-	gpc_key key;
 	int r;
 
 	do {
-		gpc_buf_reset(&b);
-		r = gpc_store_get(a->store, gpc_key_job(key, a->node->job),
-			JOB_MAX, &b, err);
+		r = gpc_job_get(a->store, a->node->job, &a->job, err);
 		if (r < 0 && gpc_code_retryable(err->code))
 			gpc_sleep_ms(LOOK_MS);
 		else
 			break;
 	} while (gpc_boot_ms() < deadline_ms(a));
-	return r < 0 ? r : gpc_job_parse(b.data, b.len, &a->job, err);
+	return r;
 }
 
 int gpc_agent_birth(struct gpc_agent *a, struct gpc_error *err)

@@ -9,10 +9,9 @@
 #include "base/str.h"
 #include "core/submit.h"
 #include "model/spec.h"
-#include "record/keys.h"
+#include "record/job.h"
 
 #define TRIES 100
-#define JOB_MAX ((size_t)8 << 20)
 
 void gpc_prune_result_clear(struct gpc_prune_result *x)
 {
@@ -124,18 +123,11 @@ struct deciding {
 
 static int open_job(struct deciding *d, struct gpc_error *err)
 {
-	gpc_auto(gpc_buf) struct gpc_buf b = { .max = JOB_MAX };
 	gpc_auto(gpc_job) struct gpc_job job = {0};
 	gpc_auto(gpc_spec) struct gpc_spec spec = {0};
 	gpc_autostr *by = gpc_session_by(d->s, "client");
-	gpc_key key;
-	int r = gpc_store_get(d->s->store, gpc_key_job(key, d->job), JOB_MAX, &b,
-		err);
+	int r = gpc_job_get_spec(d->s->store, d->job, &job, &spec, err);
 
-	if (r == 0)
-		r = gpc_job_parse(gpc_buf_str(&b), b.len, &job, err);
-	if (r == 0)
-		r = gpc_spec_from_json(job.spec, key, &spec, NULL, err);
 	if (r < 0)
 		return gpc_wrap(err, r, "job %s", d->job);
 	d->keep = d->o->keep > 0 ? d->o->keep : spec.checkpoint.keep;

@@ -22,11 +22,11 @@
 #include "base/str.h"
 #include "core/prune.h"
 #include "record/index.h"
+#include "record/job.h"
 #include "record/journal.h"
 #include "record/keys.h"
 
 #define TRIES 100
-#define JOB_MAX ((size_t)8 << 20)
 #define CLAIM_MAX ((size_t)256)
 /* Objects below jobs/ without job.json and journal: nobody is writing them. */
 #define DEBRIS_MS ((int64_t)14 * 24 * 3600 * 1000)
@@ -180,15 +180,10 @@ struct removing {
 
 static int load(struct removing *m, struct gpc_error *err)
 {
-	gpc_auto(gpc_buf) struct gpc_buf b = { .max = JOB_MAX };
-	gpc_key key;
-	int r = gpc_store_get(m->s->store, gpc_key_job(key, m->x->job), JOB_MAX,
-		&b, err);
+	int r = gpc_job_get(m->s->store, m->x->job, &m->job, err);
 
 	if (r == -GPC_ENOTFOUND)
 		return 0;
-	if (r == 0)
-		r = gpc_job_parse(gpc_buf_str(&b), b.len, &m->job, err);
 	if (r == 0 && !gpc_eq(m->job.kind, "job"))
 		m->x->left = gpc_format("it is a %s", m->job.kind);
 	return gpc_wrap(err, r, "job %s", m->x->job);

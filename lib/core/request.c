@@ -10,8 +10,8 @@
 #include "core/submit.h"
 #include "model/job_signal.h"
 #include "record/index.h"
+#include "record/job.h"
 #include "record/journal.h"
-#include "record/keys.h"
 #include "record/secrets.h"
 #include "record/whole.h"
 
@@ -132,19 +132,6 @@ void gpc_request_attention(struct gpc_session *s, const struct gpc_view *v)
 }
 
 /* --- resume --------------------------------------------------------------- */
-static int load_job(struct gpc_session *s, const char *id, struct gpc_job *job,
-	struct gpc_error *err)
-{
-	gpc_auto(gpc_buf) struct gpc_buf b = {0};
-	gpc_key key;
-	int r = gpc_store_get(s->store, gpc_key_job(key, id),
-		(size_t)8 << 20, &b, err);
-
-	if (r == 0)
-		r = gpc_job_parse(b.data, b.len, job, err);
-	return gpc_wrap(err, r, "job %s", id);
-}
-
 static int put_secrets_again(struct gpc_session *s, const struct gpc_job *job,
 	const struct gpc_pairs *given, struct gpc_error *err)
 {
@@ -220,7 +207,8 @@ int gpc_request_resume(struct gpc_session *s, const char *id,
 {
 	gpc_auto(gpc_job) struct gpc_job job = {0};
 	gpc_auto(gpc_journal) struct gpc_journal j = {0};
-	int r = load_job(s, id, &job, err);
+	int r = gpc_wrap(err, gpc_job_get(s->store, id, &job, err), "job %s",
+		id);
 
 	if (r == 0)
 		r = open_journal(s, id, &j, err);

@@ -11,12 +11,12 @@
 #include "core/recover.h"
 #include "core/supervision.h"
 #include "record/index.h"
+#include "record/job.h"
 #include "record/keys.h"
 #include "record/update.h"
 
 #define MAX_ACTIONS 4200
 #define MAX_ROUNDS 64
-#define JOB_MAX ((size_t)8 << 20)
 #define CHECK_MS 15000
 #define REOPENED_MS 10000
 
@@ -24,16 +24,9 @@
 static int load(struct gpc_supervision *sv, const char *job,
 	struct gpc_error *err)
 {
-	gpc_auto(gpc_buf) struct gpc_buf b = { .max = JOB_MAX };
-	gpc_key key;
-	int r;
+	int r = gpc_job_get_spec(sv->session->store, job, &sv->job, &sv->spec,
+		err);
 
-	gpc_key_job(key, job);
-	r = gpc_store_get(sv->session->store, key, JOB_MAX, &b, err);
-	if (r == 0)
-		r = gpc_job_parse(b.data, b.len, &sv->job, err);
-	if (r == 0)
-		r = gpc_spec_from_json(sv->job.spec, key, &sv->spec, NULL, err);
 	if (r == 0)
 		sv->own = gpc_session_with_local(sv->session, &sv->job.local);
 	sv->session = &sv->own;

@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "core/own_folders.h"
 #include "record/index.h"
+#include "record/job.h"
 #include "record/journal.h"
 #include "record/keys.h"
 #include "record/secrets.h"
@@ -22,7 +23,6 @@
 #define PUT_TRIES 6
 #define SAVE_TRIES 3
 #define CLAIM_MAX ((size_t)256)
-#define JOB_MAX ((size_t)8 << 20)
 
 static void exclude_checkpoints(const struct gpc_spec *spec,
 	struct gpc_strv *exclude)
@@ -277,16 +277,10 @@ static int put_first_event(struct gpc_session *s, const char *job,
 int gpc_submit_finish(struct gpc_session *s, const char *id,
 	struct gpc_error *err)
 {
-	gpc_auto(gpc_buf) struct gpc_buf b = {0};
 	gpc_auto(gpc_job) struct gpc_job job = {0};
 	gpc_auto(gpc_spec) struct gpc_spec spec = {0};
-	gpc_key key;
-	int r = gpc_store_get(s->store, gpc_key_job(key, id), JOB_MAX, &b, err);
+	int r = gpc_job_get_spec(s->store, id, &job, &spec, err);
 
-	if (r == 0)
-		r = gpc_job_parse(b.data, b.len, &job, err);
-	if (r == 0)
-		r = gpc_spec_from_json(job.spec, key, &spec, NULL, err);
 	if (r < 0)
 		return gpc_wrap(err, r, "job %s", id);
 	return put_first_event(s, id, spec.num_nodes, err);

@@ -15,11 +15,11 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "dep/crypto.h"
+#include "record/job.h"
 #include "record/keys.h"
 #include "snapshot/blob.h"
 #include "snapshot/snapshot.h"
 
-#define JOB_MAX ((size_t)8 << 20)
 #define LATE_MS 2000
 #define LOOKS 5
 
@@ -148,22 +148,19 @@ static int need_all_of(struct sweep *x, const struct gpc_job *job,
 
 static int mark_job(struct sweep *x, const char *id, struct gpc_error *err)
 {
-	gpc_auto(gpc_buf) struct gpc_buf b = { .max = JOB_MAX };
 	gpc_auto(gpc_job) struct gpc_job job = {0};
 	gpc_key key;
-	int r = gpc_store_get(x->s->store, gpc_key_job(key, id), JOB_MAX, &b,
-		err);
+	int r = gpc_job_get(x->s->store, id, &job, err);
 
 	if (r == -GPC_ENOTFOUND)
 		return 0;               /* another one removed it meanwhile */
-	if (r == 0)
-		r = gpc_job_parse(gpc_buf_str(&b), b.len, &job, err);
 	if (r == 0)
 		r = need_all_of(x, &job, err);
 	if (r == 0 || gpc_canceled(x->s->cancel))
 		return r;
 	/* Removed while we looked at what it needs? */
-	if (gpc_store_head(x->s->store, key, NULL, NULL) == -GPC_ENOTFOUND)
+	if (gpc_store_head(x->s->store, gpc_key_job(key, id), NULL, NULL) ==
+		-GPC_ENOTFOUND)
 		return 0;
 	r = gpc_wrap(err, r, "no blob is deleted, as it cannot be told what job "
 		"%s needs", id);

@@ -8,12 +8,11 @@
 #include "base/time.h"
 #include "core/cost.h"
 #include "core/submit.h"
+#include "record/job.h"
 #include "record/journal.h"
-#include "record/keys.h"
 #include "record/update.h"
 
 #define TRIES 100
-#define JOB_MAX ((size_t)8 << 20)
 #define DRAIN_SPARE_MS 60000
 
 struct updating {
@@ -33,16 +32,10 @@ void gpc_update_result_clear(struct gpc_update_result *x)
 static int open_job(struct gpc_session *s, const char *id, struct updating *p,
 	struct gpc_error *err)
 {
-	gpc_auto(gpc_buf) struct gpc_buf b = { .max = JOB_MAX };
 	gpc_auto(gpc_job) struct gpc_job job = {0};
 	gpc_autostr *by = gpc_session_by(s, "client");
-	gpc_key key;
-	int r = gpc_store_get(s->store, gpc_key_job(key, id), JOB_MAX, &b, err);
+	int r = gpc_job_get_spec(s->store, id, &job, &p->spec, err);
 
-	if (r == 0)
-		r = gpc_job_parse(gpc_buf_str(&b), b.len, &job, err);
-	if (r == 0)
-		r = gpc_spec_from_json(job.spec, key, &p->spec, NULL, err);
 	if (r < 0)
 		return gpc_wrap(err, r, "job %s", id);
 	gpc_journal_init(&p->j, s->store, id, by);

@@ -3,10 +3,10 @@
 #include "core/verify.h"
 
 #include "record/checkpoint.h"
+#include "record/job.h"
 #include "record/keys.h"
 
 #define SHOWN 100
-#define JOB_MAX ((size_t)8 << 20)
 
 void gpc_verdicts_clear(struct gpc_verdicts *x)
 {
@@ -108,13 +108,9 @@ int gpc_verify_workspace(struct gpc_session *s, const char *job,
 	const struct gpc_verify_options *o, struct gpc_verdicts *ret_x,
 	struct gpc_error *err)
 {
-	gpc_auto(gpc_buf) struct gpc_buf b = { .max = JOB_MAX };
 	gpc_auto(gpc_job) struct gpc_job j = {0};
-	gpc_key key;
-	int r = gpc_store_get(s->store, gpc_key_job(key, job), JOB_MAX, &b, err);
+	int r = gpc_job_get(s->store, job, &j, err);
 
-	if (r == 0)
-		r = gpc_job_parse(gpc_buf_str(&b), b.len, &j, err);
 	if (r == 0)
 		r = verify_head(s, "workspace", j.workspace, o, ret_x, err);
 	for (size_t i = 0; r == 0 && i < j.mounts.n; i++)

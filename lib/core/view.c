@@ -11,24 +11,12 @@
 #include "core/own_folders.h"
 #include "core/recover.h"
 #include "core/supervise.h"
+#include "record/job.h"
 #include "record/journal.h"
 #include "record/keys.h"
 #include "record/update.h"
 
-#define JOB_MAX ((size_t)8 << 20)
 #define FULL_BYTES 16384        /* less takes no event */
-
-static int load_job(struct gpc_session *s, const char *id, struct gpc_job *job,
-	struct gpc_error *err)
-{
-	gpc_auto(gpc_buf) struct gpc_buf b = {0};
-	gpc_key key;
-	int r = gpc_store_get(s->store, gpc_key_job(key, id), JOB_MAX, &b, err);
-
-	if (r == 0)
-		r = gpc_job_parse(b.data, b.len, job, err);
-	return gpc_wrap(err, r, "job %s", id);
-}
 
 static int load_state(struct gpc_session *s, struct gpc_view *v,
 	struct gpc_error *err)
@@ -157,7 +145,8 @@ int gpc_view_load(struct gpc_session *s, const char *job, struct gpc_view *ret_v
 {
 	gpc_auto(gpc_view) struct gpc_view v = {0};
 	int64_t now = gpc_wall_ms();
-	int r = load_job(s, job, &v.job, err);
+	int r = gpc_wrap(err, gpc_job_get(s->store, job, &v.job, err),
+		"job %s", job);
 
 	if (r == 0)
 		r = load_state(s, &v, err);

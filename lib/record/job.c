@@ -1,0 +1,36 @@
+/* job.json as everybody reads it: whole, up to one limit, and checked. It never
+ * changes, so whoever has it needs not read it again.
+ */
+#include "record/job.h"
+
+#include "record/keys.h"
+
+#define JOB_MAX ((size_t)8 << 20)
+
+int gpc_job_get(struct gpc_store *s, const char *job, struct gpc_job *ret_job,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = { .max = JOB_MAX };
+	gpc_key key;
+	int r = gpc_store_get(s, gpc_key_job(key, job), JOB_MAX, &b, err);
+
+	return r < 0 ? r : gpc_job_parse(gpc_buf_str(&b), b.len, ret_job, err);
+}
+
+int gpc_job_get_spec(struct gpc_store *s, const char *job,
+	struct gpc_job *ret_job, struct gpc_spec *ret_spec,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_job) struct gpc_job read = {0};
+	gpc_key key;
+	int r = gpc_job_get(s, job, &read, err);
+
+	if (r == 0)
+		r = gpc_spec_from_json(read.spec, gpc_key_job(key, job),
+			ret_spec, NULL, err);
+	if (r < 0)
+		return r;
+	*ret_job = read;
+	read = (struct gpc_job){0};
+	return 0;
+}
