@@ -1,5 +1,6 @@
 /* `config trust`: to say that one has read a project's file. It shows what the
- * file is thereby allowed to decide.
+ * file is thereby allowed to decide before it asks; what is then trusted is the
+ * text that was shown.
  */
 #define _XOPEN_SOURCE 700         /* realpath */
 #include <stdlib.h>
@@ -111,6 +112,22 @@ static int read_guarded(const char *path, const struct gpc_buf *text,
 	return r;
 }
 
+/* Without a terminal the command itself is the answer. */
+static int agree(struct gpc_cmd *c, const char *path,
+	const struct gpc_strv *lines, struct gpc_error *err)
+{
+	struct gpc_talk talk = c->talk;
+	bool asks = gpc_can_ask(&talk);
+
+	talk.quiet = talk.quiet && !asks;       /* -q asks as well */
+	gpc_say(&talk, "gpucloud: %s sets", path);
+	for (size_t i = 0; i < lines->n; i++)
+		gpc_say(&talk, "%s", lines->v[i]);
+	if (!asks || gpc_ask(&talk, "Trust it?"))
+		return 0;
+	return gpc_fail(err, GPC_ECANCELED, "%s is not trusted", path);
+}
+
 static int trust(struct gpc_cmd *c, const char *path, struct gpc_error *err)
 {
 	gpc_auto(gpc_buf) struct gpc_buf text = {0};
@@ -127,14 +144,12 @@ static int trust(struct gpc_cmd *c, const char *path, struct gpc_error *err)
 			path);
 		return 0;
 	}
-	r = gpc_trust_set(path, gpc_buf_str(&text), text.len, err);
-	if (r)
-		return r;
-	gpc_say(&c->talk, "gpucloud: %s is trusted until it changes; it sets",
-		path);
-	for (size_t i = 0; i < lines.n; i++)
-		gpc_say(&c->talk, "%s", lines.v[i]);
-	return 0;
+	r = agree(c, path, &lines, err);
+	if (!r)
+		r = gpc_trust_set(path, gpc_buf_str(&text), text.len, err);
+	if (!r)
+		gpc_say(&c->talk, "gpucloud: it is trusted until it changes");
+	return r;
 }
 
 int gpc_config_trust_verb(struct gpc_cmd *c, const char *file,

@@ -234,8 +234,18 @@ run gpc status
 is "$rc" 3 "a strange project that sets a store"
 like "$err" "\.gpucloud\.yaml:3:1: a project's file may not set store unless you trust it" "is refused"
 like "$err" "config trust" "with a hint"
+at_terminal 'Trust it. \[y/N\] $|n\n' "$GPUCLOUD_BIN" config trust
+is "$rc" 130 "config trust asks at a terminal"
+like "$out" "store: $T/theirs" "and shows before what it would allow"
+run gpc status
+is "$rc" 3 "no means no"
+at_terminal 'Trust it. \[y/N\] $|y\n' "$GPUCLOUD_BIN" -q config trust
+is "$rc" 0 "yes means yes, also with -q"
+like "$out" "store: $T/theirs" "which shows it as well"
+is "$(value store)" "$T/theirs" "and then it holds"
+gpc config trust --remove
 run gpc config trust
-is "$rc" 0 "config trust"
+is "$rc" 0 "without a terminal it is an answer by itself"
 like "$err" "store: $T/theirs" "shows what it allows"
 is "$(value store)" "$T/theirs" "and then it holds"
 is "$(gpc config trust --list -o json | jq -r '.rows[0] | .state + " " + .path')" \
