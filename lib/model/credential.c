@@ -16,6 +16,7 @@ enum how {
 	PATH,           /* the end of its whole path, from a / on */
 	DOTENV,         /* .env, .env.local, prod.env */
 	KEYFILE,        /* names that service accounts' keys get */
+	KEYNAME,        /* id_rsa.bak, deploy_key, privkey1 */
 };
 enum look {
 	ANY,            /* the name says it; only an empty file is nothing */
@@ -34,16 +35,11 @@ struct gpc_credential_rule {
 };
 
 #define MOST_OF_JSON ((uint64_t)16 << 10)
+#define MOST_OF_KEYS ((uint64_t)64 << 10)
 static const char a_key[] = "a private key";
 static const char tokens[] = "tokens or passwords";
 
 static const struct gpc_credential_rule rules[] = {
-	{BASE, "id_rsa", PRIVATE_KEY, a_key, {0}},
-	{BASE, "id_dsa", PRIVATE_KEY, a_key, {0}},
-	{BASE, "id_ecdsa", PRIVATE_KEY, a_key, {0}},
-	{BASE, "id_ecdsa_sk", PRIVATE_KEY, a_key, {0}},
-	{BASE, "id_ed25519", PRIVATE_KEY, a_key, {0}},
-	{BASE, "id_ed25519_sk", PRIVATE_KEY, a_key, {0}},
 	{END, ".pem", PRIVATE_KEY, a_key, {0}},
 	{END, ".key", PRIVATE_KEY, a_key, {0}},
 	{END, ".ppk", PRIVATE_KEY, a_key, {0}},
@@ -94,6 +90,7 @@ static const struct gpc_credential_rule rules[] = {
 		"gs_oauth2_refresh_token"}},
 	{DOTENV, "", VARIABLES, tokens, {0}},
 	{KEYFILE, "", SERVICE_ACCOUNT, "a key of a service account", {0}},
+	{KEYNAME, "", PRIVATE_KEY, a_key, {0}},
 };
 
 /* --- by name --------------------------------------------------------------- */
@@ -155,6 +152,28 @@ static bool is_keyfile(const char *base, uint64_t size)
 	return gpc_eq(base, "sa.json") || ends_in_key_id(base, n);
 }
 
+/* Names that people give to private keys; a public one has its .pub. */
+static bool is_keyname(const char *base, uint64_t size)
+{
+	static const char *const words[] = {"id_rsa", "id_dsa", "id_ecdsa",
+		"id_ed25519", "privkey", "priv_key", "priv-key", "private_key",
+		"private-key", "privatekey"};
+	static const char *const ends[] = {"_key", "-key", "_rsa", "-rsa",
+		"_ed25519", "-ed25519", "_ecdsa", "-ecdsa", ".rsa", ".priv"};
+
+	if (size > MOST_OF_KEYS || gpc_ends_with(base, ".pub"))
+		return false;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		if (strstr(base, words[i]))
+			return true;
+	}
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		if (gpc_ends_with(base, ends[i]))
+			return true;
+	}
+	return false;
+}
+
 /* A tree may have a million names: one byte decides nearly always. */
 static bool may_be(const struct gpc_credential_rule *r, char first, char last)
 {
@@ -164,6 +183,7 @@ static bool may_be(const struct gpc_credential_rule *r, char first, char last)
 	case PATH: return last == r->text[strlen(r->text) - 1];
 	case DOTENV: return first == '.' || last == 'v';
 	case KEYFILE: return last == 'n';
+	case KEYNAME: return true;
 	}
 	return false;
 }
@@ -177,6 +197,7 @@ static bool is_named(const struct gpc_credential_rule *r, const char *root,
 	case PATH: return path_ends(root, path, r->text);
 	case DOTENV: return is_dotenv(base);
 	case KEYFILE: return is_keyfile(base, size);
+	case KEYNAME: return is_keyname(base, size);
 	}
 	return false;
 }

@@ -25,6 +25,14 @@ TEST(names_and_contents)
 		/* keys */
 		{"id_rsa", KEY, "a private key"},
 		{"deep/.ssh/id_ed25519", KEY, "a private key"},
+		{"id_rsa.bak", KEY, "a private key"},
+		{"my_id_ed25519_old", KEY, "a private key"},
+		{"ssh_host_rsa_key", KEY, "a private key"},
+		{"deploy-key", KEY, "a private key"},
+		{"live/privkey1", KEY, "a private key"},
+		{"deploy_key.pub", "ssh-ed25519 AAAA me@host\n", NULL},
+		{"sort_key", "by name\n", NULL},
+		{"notes", KEY, NULL},           /* names decide what is opened */
 		{"id_ed25519.pub", "ssh-ed25519 AAAA me@host\n", NULL},
 		{"id_rsa", "ssh-rsa AAAA\n", NULL},
 		{"tls/server.key", "-----BEGIN RSA PRIVATE KEY-----\n",
