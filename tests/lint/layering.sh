@@ -33,6 +33,8 @@ lib/dep/crypto.c dl         the same
 lib/dep/crypto.c lib        the same
 lib/dep/crypto_rsa.c dl     the same
 lib/dep/crypto_rsa.c lib    the same
+lib/dep/xml.c dl            the same
+lib/dep/xml.c lib           the same
 lib/store/mem.c names       mem:// lives as long as the process, under a lock
 '
 
