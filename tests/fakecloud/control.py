@@ -1,0 +1,122 @@
+"""The channel by which tests script faults and look at what is there."""
+import json
+
+from .http1 import Answer, Failure
+
+
+class Control:
+    name = "control"
+
+    def __init__(self, world):
+        self.world = world
+        self.server = None
+
+    def identify(self, request):
+        request.operation = request.method + " " + request.path
+
+    def authenticate(self, request):
+        pass
+
+    def check_body(self, request):
+        pass
+
+    def ids(self, request):
+        return []
+
+    def failure(self, request, failed):
+        return reply({"error": failed.message}, failed.status)
+
+    def handle(self, request):
+        method, name = request.method, request.path.rpartition("/")[2]
+        work = getattr(self, "%s_%s" % (method.lower(), name), None)
+        if work is None or not request.path.startswith("/_control/"):
+            raise Failure(404, "NotFound", "nothing at %s %s" % (method, request.path))
+        try:
+            args = request.args()
+            if method != "GET" and len(request.body):
+                args = json.loads(bytes(request.body))
+            return reply(work(args))
+        except (ValueError, KeyError, TypeError) as wrong:
+            raise Failure(400, "BadRequest", str(wrong)) from None
+
+    def get_faults(self, args):
+        return {"faults": self.world.faults.state()}
+
+    def post_faults(self, args):
+        self.world.faults.add(args)
+        return self.get_faults(args)
+
+    def delete_faults(self, args):
+        self.world.faults.clear()
+        return {}
+
+    def get_settings(self, args):
+        return self.world.settings
+
+    def post_settings(self, args):
+        self.world.change(args)
+        return self.world.settings
+
+    def get_requests(self, args):
+        since = int(args.get("since", 0))
+        end = len(self.world.requests)
+        found = [{n: v for n, v in r.items() if n != "began"}
+                 for r in self.world.requests[since:end]
+                 if r["service"] == args.get("service", r["service"])]
+        return {"requests": found, "next": end}
+
+    def get_objects(self, args):
+        """All of them, with sha256 unless ?sha256=0; uploads that did not end."""
+        objects, uploads = [], []
+        for service, namespace in self.world.namespaces.items():
+            if service != args.get("service", service):
+                continue
+            for bucket in list(namespace.buckets.values()):
+                where = {"service": service, "bucket": bucket.name}
+                with bucket.lock:
+                    held, open_ones = list(bucket.objects.values()), list(bucket.uploads.values())
+                objects += [dict(where, **describe(o, args.get("sha256") != "0"))
+                            for o in held]
+                uploads += [dict(where, key=u.key, id=u.id,
+                                 parts={n: len(p.blob) for n, p in sorted(u.parts.items())})
+                            for u in open_ones]
+        return {"objects": objects, "uploads": uploads, "late": len(self.server.late)}
+
+    def post_objects(self, args):
+        self.world.seed(args.get("service", "s3"), args["bucket"], args.get("prefix", ""),
+                        args["count"], args.get("size", 0))
+        return {}
+
+    def post_buckets(self, args):
+        self.world.create_bucket(args)
+        return {}
+
+    def post_keys(self, args):
+        """A key of {"cloud": ..., "id": ..., ...}, as in the configuration."""
+        self.world.add_key(args)
+        return {}
+
+    def post_expire(self, args):
+        self.world.expire(args.get("id"))
+        return {}
+
+    def post_reset(self, args):
+        for timer in list(self.server.late):
+            timer.cancel()
+        self.server.late.clear()
+        self.world.reset()
+        return {}
+
+
+def describe(found, with_sum):
+    shown = {"key": found.key, "size": len(found.blob), "etag": found.etag,
+             "storage_class": found.storage_class, "mtime": found.mtime,
+             "generation": found.generation, "headers": found.headers, "meta": found.meta}
+    if with_sum:
+        shown["sha256"] = found.blob.hex("sha256")
+    return shown
+
+
+def reply(value, status=200):
+    text = json.dumps(value, ensure_ascii=True, indent=1) + "\n"
+    return Answer(status, [], text.encode(), "application/json")

@@ -1,0 +1,183 @@
+"""What all services share: settings, keys, buckets, the script of faults, the log."""
+import copy
+import secrets
+import threading
+import time
+
+from . import blob, objects
+from .faults import Faults
+
+DEFAULTS = {
+    "region": "us-east-1",       # of endpoints that name none
+    "clock_offset": 0,           # seconds that the servers' clock is wrong
+    "conditions": "honour",      # conditional writes: honour | ignore | refuse (501)
+    "race_409": False,           # conditional creates of one key at a time get 409
+    "min_part": 5 << 20,         # bytes of every part but the last
+    "unsigned_http": False,      # take UNSIGNED-PAYLOAD without TLS
+    "wrong_region": "301",       # how S3 names a bucket's region: 301 | 307 | 400
+    "list_max": 1000,            # keys in a page
+    "complete_again": False,     # a repeated CompleteMultipartUpload succeeds
+    "path_style": True,          # of S3; off: 403
+    "oss_path_style": False,     # of OSS, which has none, for names like 127.0.0.1
+    "require_checksum": False,   # S3 refuses a PUT that brings no checksum of its own
+    "imds": "both",              # v2 | v1 | both | disabled | no-role
+    "ecs_metadata": "both",      # hardened | normal | both | disabled | no-role
+    "gce_metadata": "on",        # on | disabled | no-account
+    "token_lifetime": 3600,      # seconds of what identity services hand out
+    "idle": 20,                  # seconds after which a silent connection is ended
+}
+
+CONFIG = {
+    "aws": {
+        "account": "123456789012",
+        "keys": [{"id": "AKIAFAKEFAKEFAKE0001",
+                  "secret": "fake/secret+of/the/stand-in/0123456789ab",
+                  "arn": "arn:aws:iam::123456789012:user/tester"}],
+        "roles": [{"arn": "arn:aws:iam::123456789012:role/node"}],
+        "web_tokens": ["web-identity-token"],
+        "sso": {"access_token": "sso-access-token", "refresh_token": "sso-refresh-token",
+                "client_id": "sso-client", "client_secret": "sso-client-secret"},
+        "container_token": "container-token",
+        "instance_role": "node",
+    },
+    "alibaba": {
+        "account": "1234567890123456",
+        "keys": [{"id": "LTAIFAKEFAKEFAKE", "secret": "fakesecretofthestandin01234567",
+                  "arn": "acs:ram::1234567890123456:user/tester"}],
+        "roles": [{"arn": "acs:ram::1234567890123456:role/node"}],
+        "web_tokens": ["oidc-token"],
+        "instance_role": "node",
+    },
+    "google": {
+        "project": "fake-project",
+        "accounts": [{"email": "tester@fake-project.iam.gserviceaccount.com"}],
+        "tokens": ["ya29.fake"],
+        "clients": [{"id": "client-id", "secret": "client-secret",
+                     "refresh_token": "refresh-token"}],
+        "web_tokens": ["subject-token"],
+        "instance_account": "node@fake-project.iam.gserviceaccount.com",
+    },
+    "github": {"request_token": "actions-request-token"},
+    "buckets": [{"service": "s3", "name": "bucket"}, {"service": "oss", "name": "bucket"},
+                {"service": "gcs", "name": "bucket"}],
+}
+
+
+REGIONS = {"s3": None, "oss": "cn-hangzhou", "gcs": "US"}  # of a bucket that names none
+
+
+class Key:
+    """An access key of a cloud, or a bearer token (then `id` is the token)."""
+
+    def __init__(self, cloud, item):
+        self.cloud, self.id = cloud, item["id"]
+        self.secret, self.token = item.get("secret"), item.get("token")
+        self.expires = item.get("expires")  # unix seconds
+        self.arn = item.get("arn", item["id"])
+        self.deny = list(item.get("deny", ()))  # actions, such as "s3:PutObject"
+
+    def expired(self, now):
+        return self.expires is not None and self.expires <= now
+
+
+class World:
+    def __init__(self, folder, config=None, settings=None):
+        self.lock = threading.RLock()
+        self.folder = folder
+        self.config = copy.deepcopy(CONFIG)
+        for name, value in (config or {}).items():
+            if name == "settings":
+                continue
+            if name not in self.config:
+                raise ValueError("unknown part of the configuration: " + name)
+            if isinstance(value, dict):
+                self.config[name].update(value)
+            else:
+                self.config[name] = value
+        self.first = dict((config or {}).get("settings", {}), **(settings or {}))
+        self.requests = []
+        self.faults = Faults()
+        self.reset()
+
+    def reset(self):
+        with self.lock:
+            self.settings = dict(DEFAULTS)
+            self.change(self.first)
+            self.faults.clear()
+            self.requests.clear()
+            self.keys = {}
+            for cloud in ("aws", "alibaba"):
+                for item in self.config[cloud]["keys"]:
+                    self.add(Key(cloud, item))
+            google = self.config["google"]
+            for item in google["tokens"]:
+                item = item if isinstance(item, dict) else {"id": item}
+                self.add(Key("google", item))
+            self.namespaces = {s: objects.Namespace(self.settings)
+                               for s in ("s3", "oss", "gcs")}
+            for item in self.config["buckets"]:
+                self.create_bucket(item)
+
+    def create_bucket(self, item):
+        service = item.get("service", "s3")
+        region = item.get("region", REGIONS[service] or self.settings["region"])
+        self.namespaces[service].create(item["name"], region)
+
+    def change(self, settings):
+        unknown = set(settings) - set(DEFAULTS)
+        if unknown:
+            raise ValueError("unknown settings: " + ", ".join(sorted(unknown)))
+        self.settings.update(settings)
+
+    def add(self, key):
+        self.keys[key.cloud, key.id] = key
+        return key
+
+    def add_key(self, item):
+        return self.add(Key(item.get("cloud", "aws"), item))
+
+    def key(self, cloud, key_id):
+        return self.keys.get((cloud, key_id))
+
+    def issue(self, cloud, arn, lifetime=None, **more):
+        """New temporary credentials of a cloud."""
+        limit = self.settings["token_lifetime"]
+        lifetime = min(lifetime or limit, limit)
+        prefix = {"aws": "ASIA", "alibaba": "STS.", "google": "ya29."}[cloud]
+        item = {"id": prefix + secrets.token_hex(8).upper(),
+                "secret": secrets.token_hex(20), "token": "/+=" + secrets.token_hex(24),
+                "expires": time.time() + lifetime, "arn": arn}
+        return self.add(Key(cloud, dict(item, **more)))
+
+    def expire(self, key_id=None):
+        """Ends temporary credentials now: one of them, or all."""
+        with self.lock:
+            for key in self.keys.values():
+                if key_id in (None, key.id) and (key_id or key.expires is not None):
+                    key.expires = 0
+
+    def role(self, cloud, arn):
+        for role in self.config[cloud]["roles"]:
+            if role["arn"] == arn:
+                return role
+        return None
+
+    def clock(self):
+        return time.time() + self.settings["clock_offset"]
+
+    def rewrite(self, bucket, found):
+        """Gives an object other bytes of the same size, as another writer would."""
+        fresh = blob.Blob([bytes(len(found.blob))] if len(found.blob) else [])
+        made = objects.Object(found.key, fresh, '"%s"' % fresh.hex("md5"), found.headers,
+                              found.meta, found.storage_class)
+        bucket.put(made, self.clock())
+
+    def seed(self, service, bucket, prefix, count, size):
+        """Puts `count` objects, so that a test need not."""
+        target = self.namespaces[service].find(bucket)
+        if target is None:
+            raise ValueError("no such bucket: " + bucket)
+        body = blob.Blob([b"x" * size] if size else [])
+        etag = '"%s"' % body.hex("md5")
+        for n in range(count):
+            target.put(objects.Object("%s%08d" % (prefix, n), body, etag), self.clock())
