@@ -136,8 +136,10 @@ static int open_store(struct gpc_session *s, unsigned flags,
 	int r = gpc_store_open(s->options.store_url, flags, s->log, &s->store,
 		err);
 
-	if (r == 0)
+	if (r == 0) {
+		s->store->cancel = s->cancel;
 		r = gpc_store_identify(s->store, flags, err);
+	}
 	if (r < 0)
 		return without_store(s, r, err);
 	remember_id(s);

@@ -96,6 +96,9 @@ struct gpc_store {
 	unsigned caps;
 	char id[40];                    /* of store.json; "" until it is known */
 	const struct gpc_log *log;      /* borrowed; may be NULL */
+	/* Ends what waits for a service; borrowed, may be NULL. Set it before the
+	 * first operation. */
+	const struct gpc_cancel *cancel;
 };
 
 /* Schemes of all backends, sorted. */
