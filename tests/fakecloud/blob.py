@@ -108,12 +108,12 @@ EMPTY = Blob([])
 
 
 class Writer:
-    """Takes a body as it comes, with the digests that every dialect needs."""
+    """Takes a body as it comes, and computes some digests on the way."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, digests=("md5",)):
         self.folder = folder
         self.parts, self.size, self.out, self.file = [], 0, None, None
-        self.states = {n: hashlib.new(n) for n in ("md5", "sha256")}
+        self.states = {n: hashlib.new(n) for n in digests}
 
     def write(self, piece):
         for state in self.states.values():

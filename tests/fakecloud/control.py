@@ -17,6 +17,9 @@ class Control:
     def authenticate(self, request):
         pass
 
+    def digests(self, request):
+        return ()
+
     def check_body(self, request):
         pass
 

@@ -165,12 +165,12 @@ class Connection:
                 raise Closed()
             headers.append((name.strip().lower(), value.strip()))
 
-    def read_body(self, request, rate=0):
+    def read_body(self, request, rate=0, digests=()):
         """Reads the body into request.body, slowly if there is a rate (bytes/s)."""
         if self.expects and (self.left or self.chunked):
             self.sock.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
         self.expects = False
-        writer = blob.Writer(self.folder)
+        writer = blob.Writer(self.folder, digests)
         for piece in self.pieces(rate):
             writer.write(piece)
         request.body = writer.finish()

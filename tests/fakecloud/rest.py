@@ -97,6 +97,10 @@ class RestStore(multipart.Multipart, listing.Listing):
         """Before the body is read; raises Failure."""
         raise NotImplementedError
 
+    def digests(self, request):
+        """Those of the body that are computed as it comes."""
+        return ("md5",)
+
     def check_body(self, request):
         """After the body was read; raises Failure."""
 

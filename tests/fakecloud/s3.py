@@ -104,8 +104,8 @@ class S3(RestStore):
 
     def check_bucket_region(self, request, signature):
         region = self.bucket_region(request)
-        if not request.bucket or request.operation == "CreateBucket" or \
-                signature.region == region:
+        known = request.region or self.namespace.find(request.bucket)
+        if not known or request.operation == "CreateBucket" or signature.region == region:
             return
         status = 307 if self.settings["wrong_region"] == "307" else 301
         endpoint = "%s.s3.%s.fake.test" % (request.bucket, region)
@@ -144,8 +144,9 @@ class S3(RestStore):
                           ClientComputedContentSHA256=request.payload,
                           S3ComputedContentSHA256=request.body.hex("sha256"))
 
-    def may_delete(self, request, key):
-        return None
+    def digests(self, request):
+        signed = len(getattr(request, "payload", "")) == 64
+        return ("md5", "sha256") if signed else ("md5",)
 
     # -- writing
 

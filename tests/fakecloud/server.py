@@ -146,7 +146,8 @@ class Server:
             self.wait(fault.get("seconds", 1))
         service.authenticate(request)
         slow = do == "trickle" and fault.get("direction") == "in"
-        connection.read_body(request, fault.get("rate", 1024) if slow else 0)
+        connection.read_body(request, fault.get("rate", 1024) if slow else 0,
+                             service.digests(request))
         service.check_body(request)
         if do == "late":
             return self.land_late(request, service, fault)
