@@ -31,6 +31,7 @@ static const struct {
 	[GPC_ECANCELED] = {"canceled", 130, false},
 	[GPC_EOVERCAP] = {"over_cap", 9, false},
 	[GPC_EUNSUPPORTED] = {"unsupported", 3, false},
+	[GPC_ENOROOM] = {"no_room", 1, false},
 };
 
 /* Cuts at a whole UTF-8 character, so that the mark never follows half a one. */

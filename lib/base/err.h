@@ -30,6 +30,7 @@ enum gpc_code {
 	GPC_ECANCELED,
 	GPC_EOVERCAP,     /* would pass a money cap */
 	GPC_EUNSUPPORTED,
+	GPC_ENOROOM,      /* a disk that machines are made on is full */
 	GPC_CODE__COUNT,
 };
 

@@ -1,7 +1,6 @@
 /* Buying nodes exactly once: the intent, with its token and the whole request,
  * is durable before the call; a repeat sends the same bytes; whatever the call
  * made is recorded at once. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -148,28 +147,12 @@ static bool is_used_up(const struct gpc_supervision *sv)
 		gpc_wall_ms()).micros >= cap.micros;
 }
 
-/* What a node on this machine needs to be made: a disk that takes its folder.
- * Waiting helps while somebody is about to make room, and not for ever. */
-static enum gpc_reason reason_of_disk(int sys)
-{
-	switch (sys) {
-	case ENOSPC:
-	case EDQUOT:
-		return GPC_REASON_DISK_FULL;
-	case EROFS:
-	case EACCES:
-	case EPERM:
-		return GPC_REASON_AUTH;
-	default:
-		return GPC_REASON_NONE;
-	}
-}
-
+/* Waiting helps while somebody is about to make room, and not for ever. */
 static bool is_stuck(struct gpc_supervision *sv, const struct gpc_error *why)
 {
 	int64_t now = gpc_boot_ms();
 
-	if (reason_of_disk(why->sys) == GPC_REASON_NONE)
+	if (why->code != GPC_ENOROOM)
 		sv->stuck_since_ms = 0;
 	else if (!sv->stuck_since_ms)
 		sv->stuck_since_ms = now;
@@ -200,7 +183,7 @@ static int cannot_buy(struct gpc_supervision *sv, bool *progressed,
 	default:
 		if (is_stuck(sv, why)) {
 			gpc_supervision_note(sv, "cannot start: %s", why->msg);
-			return gpc_supervision_end(sv, reason_of_disk(why->sys),
+			return gpc_supervision_end(sv, GPC_REASON_DISK_FULL,
 				0, 0, 0, progressed, err);
 		}
 		sv->retry_ms = gpc_boot_ms() + UNCLEAR_RETRY_MS;
@@ -329,6 +312,7 @@ static int create_failed(struct gpc_supervision *sv, size_t intent,
 	case GPC_ETIMEOUT:
 	case GPC_ENET:
 	case GPC_EIO:
+	case GPC_ENOROOM:
 		if (is_stuck(sv, why)) {
 			r = gpc_supervision_void(sv, intent, progressed, err);
 			return r < 0 ? r : cannot_buy(sv, progressed, why, err);

@@ -21,6 +21,7 @@
 #include "provider/fake_book.h"
 #include "provider/fake_boot.h"
 #include "provider/fake_offers.h"
+#include "provider/own_disk.h"
 
 #define TAG_STORE "gpucloud-store"
 
@@ -105,6 +106,9 @@ static int call_refused(const struct call *c, struct gpc_error *err)
 	case GPC_FAKE_QUOTA:
 		return gpc_fail(err, GPC_EQUOTA, "fake %s: %s", op,
 			text ? text : "the account may not have more of these");
+	case GPC_FAKE_FULL:
+		return gpc_fail(err, GPC_ENOROOM, "fake %s: %s", op,
+			text ? text : "no room for its disk");
 	case GPC_FAKE_AUTH:
 		return gpc_fail(err, GPC_EAUTH, "fake %s: %s", op,
 			text ? text : "the credentials were refused");
@@ -146,7 +150,8 @@ static int call_end(struct call *c, int r, struct gpc_error *err)
 	gpc_json_free(c->entry);
 	gpc_fake_fault_clear(&c->fault);
 	gpc_close(&c->lock);
-	return r;
+	return c->op == GPC_FAKE_OFFERS || c->op == GPC_FAKE_CREATE ?
+		gpc_own_disk_error(r, err) : r;
 }
 
 static struct gpc_json *ids_of(const struct gpc_instances *x)

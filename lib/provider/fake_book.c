@@ -22,7 +22,8 @@ const char *const gpc_fake_op_names[] = {
 };
 const char *const gpc_fake_how_names[] = {
 	[GPC_FAKE_FINE] = "none", [GPC_FAKE_NO_CAPACITY] = "no_capacity",
-	[GPC_FAKE_QUOTA] = "quota", [GPC_FAKE_AUTH] = "auth",
+	[GPC_FAKE_QUOTA] = "quota", [GPC_FAKE_FULL] = "full",
+	[GPC_FAKE_AUTH] = "auth",
 	[GPC_FAKE_THROTTLE] = "throttle", [GPC_FAKE_ERROR] = "error",
 	[GPC_FAKE_REFUSED] = "refused",
 	[GPC_FAKE_UNREACHABLE] = "unreachable",

@@ -30,7 +30,7 @@ enum gpc_fake_op {
 };
 enum gpc_fake_how {
 	GPC_FAKE_FINE,
-	GPC_FAKE_NO_CAPACITY, GPC_FAKE_QUOTA, GPC_FAKE_AUTH,
+	GPC_FAKE_NO_CAPACITY, GPC_FAKE_QUOTA, GPC_FAKE_FULL, GPC_FAKE_AUTH,
 	GPC_FAKE_THROTTLE,    /* asks to come back after ms */
 	GPC_FAKE_ERROR,       /* one that nobody classified */
 	GPC_FAKE_REFUSED,     /* such a request can never work */

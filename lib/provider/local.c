@@ -27,6 +27,7 @@
 #include "provider/gpu_match.h"
 #include "provider/local_machine.h"
 #include "provider/node_file.h"
+#include "provider/own_disk.h"
 #include "provider/procs.h"
 #include "provider/spawn.h"
 
@@ -338,7 +339,7 @@ static int local_create(struct gpc_provider *p, const struct gpc_launch *l,
 	}
 	nodes_clear(&nodes);
 	if (r < 0)
-		return r;
+		return gpc_own_disk_error(r, err);
 	*ret = made;
 	made = (struct gpc_instances){0};
 	return 0;

@@ -86,6 +86,9 @@ TEST(failures_of_a_create)
 	/* These would fail again. */
 	one("", FAULTS(CREATE("auth", "")), "auth", 1, 0);
 	one("", FAULTS(CREATE("refused", "")), "spec_invalid", 1, 0);
+	/* Somebody makes room; nobody does. */
+	one("", FAULTS(CREATE("full", ",\"times\":9")), "completed", 10, 1);
+	one("", FAULTS(CREATE("full", ",\"times\":-1")), "disk_full", 31, 0);
 }
 
 TEST(failures_of_other_calls)
@@ -360,7 +363,7 @@ static bool close_disk(struct lab *lab)
 }
 
 /* before: the disk closes before the intent, else between intent and create. */
-static void stuck(bool before)
+static void closed(bool before)
 {
 	struct lab *lab = lab_new(0);
 	gpc_autostr *job = lab_job(lab, "");
@@ -373,11 +376,6 @@ static void stuck(bool before)
 	}
 	if (!close_disk(lab))
 		skip();
-	for (int i = 0; i < 25; i++) {
-		lab_advance(2000);
-		lab_step(sv);
-	}
-	assert_status(sv, "PROVISIONING");
 	lab_finish(sv, MINUTE);
 	assert_status(sv, "FAILED");
 	assert_reason(sv, "auth");
@@ -387,10 +385,31 @@ static void stuck(bool before)
 	lab_free(lab);
 }
 
-TEST(a_disk_that_takes_no_node_ends_the_wait)
+TEST(a_disk_that_forbids_a_node_ends_the_job)
 {
-	stuck(true);
-	stuck(false);
+	closed(true);
+	closed(false);
+}
+
+TEST(a_full_disk_is_waited_for)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+
+	lab_script(lab, FAULTS(CREATE("full", ",\"times\":-1")));
+	for (int i = 0; i < 25; i++) {
+		lab_step(sv);
+		lab_advance(2000);
+	}
+	assert_status(sv, "PROVISIONING");
+	lab_finish(sv, MINUTE);
+	assert_status(sv, "FAILED");
+	assert_reason(sv, "disk_full");
+	assert_has(lab_state(sv)->detail, "cannot start: fake create: no room");
+	assert_int_equal(lab_events(lab, job, "void"), 1);
+	gpc_supervision_free(sv);
+	lab_free(lab);
 }
 
 static void forget_holder(struct lab *lab, const char *job)
@@ -625,7 +644,8 @@ int main(void)
 		cmocka_unit_test(the_end_of_a_lifetime_is_named),
 		cmocka_unit_test(a_dead_holder_is_followed_at_once),
 		cmocka_unit_test(a_silent_holder_is_followed_after_a_minute),
-		cmocka_unit_test(a_disk_that_takes_no_node_ends_the_wait),
+		cmocka_unit_test(a_disk_that_forbids_a_node_ends_the_job),
+		cmocka_unit_test(a_full_disk_is_waited_for),
 		cmocka_unit_test(two_that_alternate_buy_once),
 		cmocka_unit_test(threads_that_race_buy_once),
 		cmocka_unit_test(processes_that_race_buy_once),

@@ -137,7 +137,8 @@ TEST(has_one_row_for_each_code)
 		{GPC_ENOTFOUND, 5}, {GPC_EQUOTA, 6}, {GPC_ECAPACITY, 6},
 		{GPC_ENET, 7}, {GPC_ETIMEOUT, 7}, {GPC_ERATE, 7},
 		{GPC_ECONFLICT, 8}, {GPC_EOVERCAP, 9}, {GPC_ECANCELED, 130},
-		{GPC_EIO, 1}, {GPC_EPROTO, 1}, {GPC_EUNSUPPORTED, 3},
+		{GPC_EIO, 1}, {GPC_EPROTO, 1}, {GPC_ENOROOM, 1},
+		{GPC_EUNSUPPORTED, 3},
 	};
 
 	assert_int_equal(COUNT(exits), GPC_CODE__COUNT);
