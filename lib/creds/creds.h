@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/cancel.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "net/net.h"
@@ -32,6 +33,12 @@ struct gpc_creds_settings {
 	const char *profile;            /* named on the command line or in config;
 	                                 * NULL: as the cloud's tools choose */
 	bool no_prompt;                 /* an MFA code may not be asked for */
+	/* Asks a person, such as for an MFA code; the answer is owned by whoever
+	 * asked. NULL: at the terminal of this process, where it has one. */
+	int (*ask)(void *arg, const char *question, char **ret_answer,
+		struct gpc_error *err);
+	void *ask_arg;
+	const struct gpc_cancel *cancel;/* borrowed; may be NULL */
 };
 struct gpc_creds;                       /* opaque; safe from several threads */
 /* net is borrowed. Does not look anywhere yet. */
