@@ -29,6 +29,7 @@ static void *open_any(const struct gpc_dl *dl)
 static int load(struct gpc_dl *dl, struct gpc_error *err)
 {
 	void *handle = open_any(dl);
+	const char *why;
 
 	if (!handle)
 		return fail_dl(dl, err, dlerror());
@@ -44,7 +45,8 @@ static int load(struct gpc_dl *dl, struct gpc_error *err)
 		memcpy((char *)dl->table + s->offset, &address,
 			sizeof(address));
 	}
-	return 0;
+	why = dl->start ? dl->start() : NULL;
+	return why ? fail_dl(dl, err, why) : 0;
 }
 
 int gpc_dl_open(struct gpc_dl *dl, struct gpc_error *err)

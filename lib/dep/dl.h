@@ -33,6 +33,8 @@ struct gpc_dl {
 	const struct gpc_dl_symbol *symbols;
 	void *table;
 	const char *names[4];    /* file names, tried in this order */
+	const char *(*start)(void);     /* after loading, once; may be NULL.
+	                                 * What it returns is why it failed. */
 	pthread_mutex_t lock;
 	atomic_bool ready;
 };

@@ -33,6 +33,8 @@ struct gpc_http_exchange {
 	const struct gpc_strv *headers; /* "name: value"; Content-Length is ours */
 	struct gpc_body body;           /* size 0 and data NULL: none */
 	bool no_proxy;                  /* metadata services: never by a proxy */
+	bool once;                      /* on a new connection: what a used one
+	                                 * lost, libcurl would send again */
 	const char *connect_to;         /* "host:port" to dial instead; or NULL */
 	int connect_ms;                 /* name, TCP, TLS; 0 = 10 s */
 	int stall_ms;                   /* no byte either way that long; 0 = 30 s */
@@ -51,10 +53,13 @@ struct gpc_http_exchange {
 	uint64_t sent, received;        /* body bytes so far, for progress */
 	bool maybe_sent;                /* out: a byte of the request may have left:
 	                                 * without it a repeat is always safe */
+	bool lasting;                   /* out: a repeat would fail likewise (a
+	                                 * certificate, a reply that is no HTTP) */
 };
 
 /* Without ca_file: SSL_CERT_FILE, SSL_CERT_DIR, CURL_CA_BUNDLE, else the hashed
- * folder /etc/ssl/certs (which costs nothing to open), else libcurl's own.
+ * folder /etc/ssl/certs (which costs nothing to open), else a file that systems
+ * are known to have, else GPUCLOUD_CA_BUNDLE (what a bundle brings).
  * Proxies come from the environment (http_proxy, HTTPS_PROXY, ALL_PROXY,
  * NO_PROXY), as libcurl reads them. */
 int gpc_http_new(const struct gpc_http_settings *settings,
@@ -63,6 +68,7 @@ int gpc_http_new(const struct gpc_http_settings *settings,
 void gpc_http_free(struct gpc_http *h);
 GPC_CLEANUP_POINTER(gpc_http);
 
+/* Of the callbacks only `done` may call functions of this file. */
 int gpc_http_start(struct gpc_http *h, struct gpc_http_exchange *x,
 	struct gpc_http_transfer **ret_t, struct gpc_error *err) gpc_must_check;
 /* Ends it without calling `done`. */

@@ -31,6 +31,8 @@ lib/dep/archive.c dl        a library that is opened once, under its lock
 lib/dep/archive.c lib       its functions
 lib/dep/crypto.c dl         the same
 lib/dep/crypto.c lib        the same
+lib/dep/http.c dl           the same
+lib/dep/http.c lib          the same
 lib/dep/crypto_rsa.c dl     the same
 lib/dep/crypto_rsa.c lib    the same
 lib/dep/xml.c dl            the same

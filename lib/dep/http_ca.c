@@ -1,0 +1,97 @@
+/* Where the certificates of authorities are. What the user or the environment
+ * names counts, as with curl and OpenSSL; without it the hashed folder of the
+ * system, which costs nothing to open, while parsing its one big file takes some
+ * 30 ms. A bundle on a bare machine brings a file of its own, which is used when
+ * the machine has none. */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "dep/http_parts.h"
+
+static const char folder[] = "/etc/ssl/certs";
+
+static const char *named(const char *variable)
+{
+	const char *value = getenv(variable);
+
+	return value && *value ? value : NULL;
+}
+
+/* "0a1b2c3d.0" */
+static bool is_hash(const char *name)
+{
+	return strspn(name, "0123456789abcdef") == 8 && name[8] == '.';
+}
+
+static bool is_hashed(const char *path)
+{
+	DIR *d = opendir(path);
+	bool found = false;
+
+	for (struct dirent *e; d && !found && (e = readdir(d));)
+		found = is_hash(e->d_name);
+	if (d)
+		closedir(d);
+	return found;
+}
+
+static bool take_named(struct gpc_http_ca *ca)
+{
+	static const char *const files[] = {"SSL_CERT_FILE", "CURL_CA_BUNDLE"};
+
+	ca->folder = gpc_strdup(named("SSL_CERT_DIR"));
+	if (ca->folder)
+		ca->from = "SSL_CERT_DIR";
+	for (size_t i = 0; i < 2 && !ca->file; i++) {
+		/* curl's own variable does not add to a folder. */
+		if (i == 1 && ca->folder)
+			break;
+		ca->file = gpc_strdup(named(files[i]));
+		if (ca->file)
+			ca->from = files[i];
+	}
+	return ca->file || ca->folder;
+}
+
+static bool take_known_file(struct gpc_http_ca *ca)
+{
+	const char *const files[] = {
+		"/etc/ssl/certs/ca-certificates.crt",
+		"/etc/pki/tls/certs/ca-bundle.crt",
+		"/etc/ssl/ca-bundle.pem",
+		"/etc/ssl/cert.pem",
+		named("GPUCLOUD_CA_BUNDLE"),
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		if (files[i] && access(files[i], R_OK) == 0) {
+			ca->file = gpc_strdup(files[i]);
+			return true;
+		}
+	}
+	return false;
+}
+
+void gpc_http_ca_find(const char *given, struct gpc_http_ca *ret_ca)
+{
+	*ret_ca = (struct gpc_http_ca){0};
+	if (given && *given)
+		ret_ca->file = gpc_strdup(given);
+	else if (take_named(ret_ca))
+		return;
+	else if (is_hashed(folder))
+		ret_ca->folder = gpc_strdup(folder);
+	else
+		take_known_file(ret_ca);
+}
+
+void gpc_http_ca_clear(struct gpc_http_ca *ca)
+{
+	free(ca->file);
+	free(ca->folder);
+	*ca = (struct gpc_http_ca){0};
+}
