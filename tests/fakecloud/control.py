@@ -6,6 +6,7 @@ from .http1 import Answer, Failure
 
 class Control:
     name = "control"
+    reads_first = True
 
     def __init__(self, world):
         self.world = world
@@ -98,6 +99,15 @@ class Control:
         """A key of {"cloud": ..., "id": ..., ...}, as in the configuration."""
         self.world.add_key(args)
         return {}
+
+    def post_metadata(self, args):
+        """{"aws": {"meta-data/spot/instance-action": TEXT, ...}}; null takes it away."""
+        for cloud, texts in args.items():
+            held = self.world.metadata[cloud]
+            held.update(texts)
+            for name in [n for n, v in held.items() if v is None]:
+                del held[name]
+        return self.world.metadata
 
     def post_expire(self, args):
         self.world.expire(args.get("id"))

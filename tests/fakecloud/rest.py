@@ -25,6 +25,7 @@ class RestStore(multipart.Multipart, listing.Listing):
     default_type = "binary/octet-stream"
     xmlns = xmltext.S3
     max_put = 5 << 30
+    reads_first = False
 
     def __init__(self, world):
         self.world = world

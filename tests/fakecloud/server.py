@@ -102,6 +102,8 @@ class Server:
         request.offset = self.world.settings["clock_offset"]
         entry, fault = self.entry(request, service), None
         try:
+            if service.reads_first:  # which operation it is stands in the body
+                connection.read_body(request)
             service.identify(request)
             fault = self.world.faults.pick(request, service.name)
             self.note(entry, request, fault)
@@ -146,8 +148,9 @@ class Server:
             self.wait(fault.get("seconds", 1))
         service.authenticate(request)
         slow = do == "trickle" and fault.get("direction") == "in"
-        connection.read_body(request, fault.get("rate", 1024) if slow else 0,
-                             service.digests(request))
+        if not service.reads_first:
+            connection.read_body(request, fault.get("rate", 1024) if slow else 0,
+                                 service.digests(request))
         service.check_body(request)
         if do == "late":
             return self.land_late(request, service, fault)
@@ -162,7 +165,7 @@ class Server:
 
     def refuse(self, connection, request, service, fault):
         """Nothing is done; the body is read all the same, unless `early`."""
-        if not fault.get("early"):
+        if not fault.get("early") and not service.reads_first:
             connection.read_body(request)
         return self.spoil(request, service, fault)
 

@@ -20,7 +20,7 @@ DEFAULTS = {
     "path_style": True,          # of S3; off: 403
     "oss_path_style": False,     # of OSS, which has none, for names like 127.0.0.1
     "require_checksum": False,   # S3 refuses a PUT that brings no checksum of its own
-    "imds": "both",              # v2 | v1 | both | disabled | no-role
+    "imds": "both",              # v2 | v1 | both | disabled | no-role | failed
     "ecs_metadata": "both",      # hardened | normal | both | disabled | no-role
     "gce_metadata": "on",        # on | disabled | no-account
     "token_lifetime": 3600,      # seconds of what identity services hand out
@@ -106,6 +106,11 @@ class World:
             self.faults.clear()
             self.requests.clear()
             self.keys = {}
+            self.logins, self.refresh = {}, None  # of AWS Identity Center
+            self.imds_tokens, self.jwts = {}, {}
+            self.metadata = {"aws": {}, "alibaba": {}, "google": {}}
+            self.nonces = set()
+            self.cached = {}  # tokens that metadata services give again and again
             for cloud in ("aws", "alibaba"):
                 for item in self.config[cloud]["keys"]:
                     self.add(Key(cloud, item))
@@ -161,6 +166,17 @@ class World:
             if role["arn"] == arn:
                 return role
         return None
+
+    def web_token(self, cloud, token, now):
+        """Claims of an identity token that the cloud trusts; "expired"; or None."""
+        for item in self.config[cloud]["web_tokens"]:
+            item = item if isinstance(item, dict) else {"token": item}
+            if item["token"] == token:
+                return "expired" if item.get("expires", now + 1) <= now else item
+        claims = self.jwts.get(token)
+        if claims is not None and claims["exp"] <= now:
+            return "expired"
+        return claims
 
     def clock(self):
         return time.time() + self.settings["clock_offset"]
