@@ -1,5 +1,6 @@
-/* `gpucloud prune`: removes old jobs that have ended, and blobs that no job
- * needs any more. It shows what would go before it asks.
+/* `gpucloud prune`: removes old jobs that have ended, blobs that no job needs any
+ * more, and copies of git repositories that nobody uses. It shows what would go
+ * before it asks.
  */
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "cmd/phrase.h"
 #include "cmd/session_open.h"
 #include "core/census.h"
+#include "core/git_old.h"
 #include "core/leftovers.h"
 #include "core/remove.h"
 #include "core/sweep.h"
@@ -32,7 +34,7 @@ static const struct gpc_opt options[] = {
 	GPC_OPT_END
 };
 
-/* A job, or all the blobs together. */
+/* A job, or all the blobs together, or all the repositories. */
 struct row {
 	const char *what;
 	char *job, *result;
@@ -58,6 +60,9 @@ struct work {
 	struct gpc_removals jobs;
 	struct gpc_sweep_result blobs;
 	bool swept;                   /* blobs were looked at */
+	struct gpc_git_olds git;
+	size_t n_git;                 /* that go */
+	uint64_t git_bytes;
 	size_t n_jobs;                /* that go */
 	uint64_t job_bytes;
 	struct gpc_error first;       /* of what could not be done */
@@ -109,6 +114,17 @@ static int look(struct work *w, struct gpc_error *err)
 	return r;
 }
 
+/* The cache is this user's own, whatever the store. */
+static void look_at_git(struct work *w)
+{
+	if (w->o->jobs || w->o->blobs)
+		return;
+	gpc_git_old_find(w->s, &w->git);
+	w->n_git = w->git.n;
+	gpc_vec_each(x, &w->git)
+		w->git_bytes += x->bytes;
+}
+
 /* --- telling --------------------------------------------------------------- */
 static char *result_of(const struct gpc_removal *x)
 {
@@ -118,7 +134,7 @@ static char *result_of(const struct gpc_removal *x)
 
 static int print(const struct work *w, bool dry, struct gpc_error *err)
 {
-	struct row *rows = gpc_array(w->jobs.n + 1, sizeof(*rows));
+	struct row *rows = gpc_array(w->jobs.n + 2, sizeof(*rows));
 	size_t n = 0;
 	int r;
 
@@ -135,11 +151,32 @@ static int print(const struct work *w, bool dry, struct gpc_error *err)
 			.objects = (int64_t)w->blobs.blobs, .size = w->blobs.bytes,
 			.result = gpc_strdup(dry ? "would be removed" :
 				"removed") };
+	if (w->n_git)
+		rows[n++] = (struct row){ .what = "git",
+			.objects = (int64_t)w->n_git, .size = w->git_bytes,
+			.result = gpc_strdup(dry ? "would be removed" :
+				"removed") };
 	r = gpc_out_rows(&w->c->out, &table, rows, n, err);
 	for (size_t i = 0; i < n; i++)
 		free(rows[i].result);
 	free(rows);
 	return r;
+}
+
+static bool has_work(const struct work *w)
+{
+	return w->n_jobs || w->blobs.blobs || w->n_git;
+}
+
+static void say_git(const struct work *w, bool dry)
+{
+	gpc_autostr *size = gpc_phrase_size(w->git_bytes);
+	bool one = w->n_git == 1;
+
+	if (w->n_git)
+		gpc_say(&w->c->talk, "gpucloud: %zu cached git repositor%s that "
+			"no submit has used for 30 days%s, %s", w->n_git,
+			one ? "y" : "ies", dry ? " would go" : " removed", size);
 }
 
 static void say_sums(const struct work *w, bool dry)
@@ -153,12 +190,13 @@ static void say_sums(const struct work *w, bool dry)
 
 	if (w->c->out.format > GPC_OUT_WIDE)
 		return;
-	if (!w->n_jobs && !w->blobs.blobs)
+	if (!has_work(w))
 		gpc_say(t, "gpucloud: nothing to remove");
-	else
+	else if (w->n_jobs || w->blobs.blobs)
 		gpc_say(t, "gpucloud: %s and %s%s, %s%s", jobs, blobs, dry ?
 			" would go" : " removed", size, w->n_jobs ? dry ?
 			"; with their checkpoints and artifacts" : "" : "");
+	say_git(w, dry);
 	if (w->blobs.young)
 		gpc_say(t, "gpucloud: %s (%s) that nothing needs: kept until "
 			"14 days old", young, rest);
@@ -168,7 +206,7 @@ static int ask(struct work *w, struct gpc_error *err)
 {
 	int r;
 
-	if (w->o->yes || (!w->n_jobs && !w->blobs.blobs))
+	if (w->o->yes || !has_work(w))
 		return 0;
 	if (gpc_can_ask(&w->c->talk)) {
 		r = print(w, true, err);
@@ -228,6 +266,22 @@ static int remove_jobs(struct work *w, struct gpc_error *err)
 	return 0;
 }
 
+/* One that a submit uses again by now stays without a word. */
+static void drop_git(struct work *w)
+{
+	w->n_git = 0;
+	w->git_bytes = 0;
+	gpc_vec_each(x, &w->git) {
+		struct gpc_error why = {0};
+		int r = gpc_git_old_drop(x, &why);
+
+		w->n_git += r == 0;
+		w->git_bytes += r == 0 ? x->bytes : 0;
+		if (r < 0 && r != -GPC_ECONFLICT)
+			note_failure(w, &why, r);
+	}
+}
+
 static int remove_all(struct work *w, struct gpc_error *err)
 {
 	struct gpc_error why = {0};
@@ -236,8 +290,10 @@ static int remove_all(struct work *w, struct gpc_error *err)
 
 	if (!r && sweeps)
 		r = sweep(w, false, err);
-	if (!r && gpc_leftovers_sweep(w->s, &why) < 0)
+	if (!r && w->s->store && gpc_leftovers_sweep(w->s, &why) < 0)
 		gpc_log(&w->c->log, GPC_WARN, "%s", why.msg);
+	if (!r)
+		drop_git(w);
 	if (!r)
 		r = print(w, false, err);
 	if (!r)
@@ -255,16 +311,13 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 	gpc_autoptr(gpc_session) *s = NULL;
 	int r = gpc_cmd_session(c, GPC_STORE_MAY_LACK, &s, err);
 
-	if (!r && !s->store) {
-		r = print(&w, true, err);
-		say_sums(&w, true);
-		return r;
-	}
 	w.s = s;
 	w.how = (struct gpc_remove_options){ .older_ms = w.o->older_than,
 		.all_users = w.o->all_users };
-	if (!r)
+	if (!r && s->store)
 		r = look(&w, err);
+	if (!r)
+		look_at_git(&w);
 	if (!r && !w.o->dry_run)
 		r = ask(&w, err);
 	if (!r && !w.o->dry_run)
@@ -274,6 +327,7 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 	if (!r && w.o->dry_run)
 		say_sums(&w, true);
 	gpc_removals_clear(&w.jobs);
+	gpc_git_olds_clear(&w.git);
 	return r;
 }
 
@@ -282,8 +336,9 @@ const struct gpc_command gpc_command_prune = {
 	.summary = "remove old jobs and what nothing needs any more",
 	.usage = "[OPTION]...",
 	.about = "Removes this user's jobs that ended long ago, with their "
-		"logs, checkpoints and artifacts, and blobs that no job needs "
-		"and that are older than 14 days. Shows what would go and "
+		"logs, checkpoints and artifacts, blobs that no job needs and "
+		"that are older than 14 days, and copies of git repositories "
+		"that no submit has used for 30 days. Shows what would go and "
 		"asks first.",
 	.group = GPC_GROUP_AROUND,
 	.flags = GPC_CMD_STORE | GPC_CMD_OUTPUT,

@@ -172,6 +172,25 @@ for signal in KILL TERM INT; do
 	is "$(scratches)" 0 "no scratch folder is left"
 done
 
+# --- copies that nobody uses ------------------------------------------------
+copies() { find "$CACHE" -mindepth 1 -maxdepth 1 -type d ! -name scratch | grep -c .; }
+n=$(copies)
+run gpc prune -y
+is "$(copies)" "$n" "prune keeps the copies of repositories"
+find "$CACHE" -maxdepth 1 -name '*.lock' -exec touch -d '40 days ago' {} +
+run gpc prune --dry-run
+like "$err" "$n cached git repositor(y|ies) .*30 days would go" "until they lie unused for 30 days"
+is "$(copies)" "$n" "a dry run only says so"
+run gpc prune --jobs -y
+is "$(copies)" "$n" "--jobs leaves them"
+run gpc prune -y -o json
+is "$rc:$(copies)" "0:0" "prune removes them" || note "$err"
+is "$(printf '%s' "$out" | jq -c '.rows[] | select(.what == "git") | [.objects, .result]')" \
+	"[$n,\"removed\"]" "and says how many"
+is "$(find "$CACHE" -maxdepth 1 ! -name 'scratch*' | grep -c .)" 1 "with their locks"
+run gpc submit -n job.yaml
+is "$rc" 0 "the next submit fetches again"
+
 # --- errors -----------------------------------------------------------------
 refused() { # STATUS REGEX NAME ARGUMENT…
 	want=$1 regex=$2 name=$3
