@@ -88,7 +88,7 @@ def main():
         for item in args.bucket:
             service, name, region = (item.split(":") + [None])[:3]
             place = {"service": service, "name": name}
-            world.config["buckets"].append(dict(place, region=region) if region else place)
+            world.given["buckets"].append(dict(place, region=region) if region else place)
         world.reset()
     except (ValueError, KeyError, OSError) as wrong:
         sys.exit("fakecloud: %s" % wrong)

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import tempfile
+from urllib.parse import quote, urlencode
 
 from check_s3 import boto3, fetch
 from check_vectors import same
@@ -12,7 +13,7 @@ from selftest import Skip
 
 try:
     import botocore.session
-    from botocore import credentials, tokens, utils
+    from botocore import auth, awsrequest, credentials, tokens, utils
     from botocore.exceptions import ClientError
 except ImportError:
     pass
@@ -149,3 +150,30 @@ def test_instance_metadata(cloud):
     same(fetch(cloud.http["imds"] + path, headers=headers)[0], 404)
     cloud.control("metadata", {"aws": {"meta-data/spot/instance-action": "{}"}})
     same(fetch(cloud.http["imds"] + path, headers=headers), (200, b"{}"))
+
+
+def test_google_exchange_of_an_aws_identity(cloud):
+    """The subject token is a GetCallerIdentity that botocore signs."""
+    need_botocore()
+    audience = "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/x"
+    key = cloud.config["aws"]["keys"][0]
+    url = "https://sts.us-east-1.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15"
+
+    def exchange(secret):
+        asked = awsrequest.AWSRequest("POST", url, data=b"")
+        auth.SigV4Auth(credentials.Credentials(key["id"], secret), "sts",
+                       "us-east-1").add_auth(asked)
+        headers = dict(asked.headers.items(), host="sts.us-east-1.amazonaws.com")
+        headers["x-goog-cloud-target-resource"] = audience
+        value = {"url": url, "method": "POST",
+                 "headers": [{"key": k, "value": v} for k, v in headers.items()]}
+        form = {"grant_type": "urn:ietf:params:oauth:grant-type:token-exchange",
+                "requested_token_type": "urn:ietf:params:oauth:token-type:access_token",
+                "audience": audience, "scope": "s",
+                "subject_token_type": "urn:ietf:params:aws:token-type:aws4_request",
+                "subject_token": quote(json.dumps(value))}
+        return fetch(cloud.http["google_sts"] + "/v1/token", "POST", urlencode(form),
+                     {"Content-Type": "application/x-www-form-urlencoded"})
+    same(exchange(key["secret"])[0], 200)
+    status, said = exchange("wrong")
+    assert status == 400 and b"SignatureDoesNotMatch" in said

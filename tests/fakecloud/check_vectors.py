@@ -1,5 +1,7 @@
 """Signatures and checksums against published vectors."""
-from fakecloud import sigv4, sums
+import hashlib
+
+from fakecloud import acs, sigv4, sums
 from fakecloud.blob import Blob
 from fakecloud.http1 import Failure, Request
 
@@ -72,3 +74,42 @@ def test_sigv4_s3_paths_stay_as_they_are(_):
     same(sigv4.normal_path("/a%20b/../c//d/"), "/c/d/")
     same(sigv4.normal_path("/a%20b"), "/a%2520b")
     same(sigv4.canonical_query("b=2&a&a=%2f&c=*"), "a=&a=%2F&b=2&c=%2A")
+
+
+def acs3(method, target, headers, body=b""):
+    """Signature of ACS3-HMAC-SHA256 with the secret that a vector names."""
+    request = Request(method, target, headers, False)
+    names = sorted(n for n, _ in headers)
+    payload = hashlib.sha256(body).hexdigest()
+    return request, names, payload
+
+
+def test_acs3_published_vector(_):
+    headers = [("host", "ecs.cn-shanghai.aliyuncs.com"), ("x-acs-action", "RunInstances"),
+               ("x-acs-version", "2014-05-26"), ("x-acs-date", "2023-10-26T10:22:32Z"),
+               ("x-acs-signature-nonce", "3156853299f313e23d1673dc12e1703d"),
+               ("x-acs-content-sha256", sigv4.EMPTY)]
+    request, names, payload = acs3("POST", "/?ImageId=win2019_1809_x64_dtc_zh-cn_40G_alibase"
+                                   "_20230811.vhd&RegionId=cn-shanghai", headers)
+    text = acs.canonical_request(request, "/", names, payload)
+    same(acs.signature("YourAccessKeySecret", text)[0],
+         "06563a9e1b43f5dfe96b81484da74bceab24a1d853912eee15083a6f0f3283c0")
+
+
+def test_acs3_vector_with_a_form(_):
+    form = (b"RegionId=cn-hangzhou&SystemDisk.Size=100&Tag.1.Key=gpucloud%3Ajob&Tag.1.Value="
+            b"a%20b%2Ac~%2F%E4%B8%AD&UserData=ZWNobyBoaQ%3D%3D%2B%2F")
+    for body, query, wanted in (
+            (b"", form.decode(),
+             "98f31f62b03decd967717fe29ab8cfeff62d1aee0b41fdc196b7baadf77ca68f"),
+            (form, "", "ee05c959acefdf5c7d0a5e120a93cc10f7e5f4ad03b7a03bc6d74a0dbc99542f")):
+        headers = [("host", "ecs.cn-hangzhou.aliyuncs.com"), ("x-acs-action", "RunInstances"),
+                   ("x-acs-version", "2014-05-26"), ("x-acs-date", "2024-01-02T03:04:05Z"),
+                   ("x-acs-signature-nonce", "0123456789abcdef0123456789abcdef"),
+                   ("x-acs-security-token", "testtoken"),
+                   ("x-acs-content-sha256", hashlib.sha256(body).hexdigest())]
+        if body:
+            headers.append(("content-type", "application/x-www-form-urlencoded"))
+        request, names, payload = acs3("POST", "/?" + query, headers, body)
+        text = acs.canonical_request(request, "/", names, payload)
+        same(acs.signature("testsecret", text)[0], wanted)

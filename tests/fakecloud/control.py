@@ -100,6 +100,18 @@ class Control:
         self.world.add_key(args)
         return {}
 
+    def post_accounts(self, args):
+        """A service account of Google's: {"email", "public_key": PEM, "key_id"?, "deny"?,
+        "impersonators"?}."""
+        self.world.add_account(args)
+        return {}
+
+    def post_config(self, args):
+        """Replaces parts: {"aws": {"web_tokens": [...]}}; a reset takes it back."""
+        for name, value in args.items():
+            self.world.config[name].update(value)
+        return self.world.config
+
     def post_metadata(self, args):
         """{"aws": {"meta-data/spot/instance-action": TEXT, ...}}; null takes it away."""
         for cloud, texts in args.items():

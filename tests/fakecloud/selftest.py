@@ -72,11 +72,13 @@ class Cloud:
 
 
 def run(pattern):
+    import check_google
     import check_identity
     import check_s3
     import check_stores
     import check_vectors
-    modules = (check_vectors, check_s3, check_identity, check_stores)
+    modules = (check_vectors, check_s3, check_identity, check_google,
+               check_stores)
     checks = [(m, n) for m in modules for n in vars(m)
               if n.startswith("test_") and pattern in n]
     print("1..%d" % (len(checks) + 1), flush=True)

@@ -1,10 +1,16 @@
 """The services that the stand-in has."""
+from .alibaba_metadata import AlibabaLogin, CredentialsUri, EcsMetadata
+from .alibaba_sts import AlibabaSts
 from .aws_login import Oidc, Sso
 from .aws_metadata import Container, Imds
 from .aws_sts import Sts
+from .github import Github
+from .google_metadata import GceMetadata
+from .google_tokens import GoogleSts, IamCredentials, OAuth2
 from .s3 import S3
 
-ALL = (S3, Sts, Sso, Oidc, Container, Imds)
+ALL = (S3, Sts, Sso, Oidc, Container, Imds, AlibabaSts, EcsMetadata, CredentialsUri,
+       AlibabaLogin, OAuth2, GoogleSts, IamCredentials, GceMetadata, Github)
 
 
 def all_of(world):

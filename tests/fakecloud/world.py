@@ -1,5 +1,7 @@
 """What all services share: settings, keys, buckets, the script of faults, the log."""
+import base64
 import copy
+import json
 import secrets
 import threading
 import time
@@ -24,6 +26,7 @@ DEFAULTS = {
     "ecs_metadata": "both",      # hardened | normal | both | disabled | no-role
     "gce_metadata": "on",        # on | disabled | no-account
     "token_lifetime": 3600,      # seconds of what identity services hand out
+    "expires_text": False,       # Google's expires_in as text
     "idle": 20,                  # seconds after which a silent connection is ended
 }
 
@@ -46,11 +49,14 @@ CONFIG = {
                   "arn": "acs:ram::1234567890123456:user/tester"}],
         "roles": [{"arn": "acs:ram::1234567890123456:role/node"}],
         "web_tokens": ["oidc-token"],
+        "login": {"access_token": "login-access-token",
+                  "refresh_token": "login-refresh-token"},
         "instance_role": "node",
     },
     "google": {
         "project": "fake-project",
-        "accounts": [{"email": "tester@fake-project.iam.gserviceaccount.com"}],
+        "accounts": [{"email": "tester@fake-project.iam.gserviceaccount.com"},
+                     {"email": "node@fake-project.iam.gserviceaccount.com"}],
         "tokens": ["ya29.fake"],
         "clients": [{"id": "client-id", "secret": "client-secret",
                      "refresh_token": "refresh-token"}],
@@ -94,6 +100,7 @@ class World:
                 self.config[name].update(value)
             else:
                 self.config[name] = value
+        self.given = copy.deepcopy(self.config)
         self.first = dict((config or {}).get("settings", {}), **(settings or {}))
         self.requests = []
         self.faults = Faults()
@@ -101,6 +108,7 @@ class World:
 
     def reset(self):
         with self.lock:
+            self.config = copy.deepcopy(self.given)
             self.settings = dict(DEFAULTS)
             self.change(self.first)
             self.faults.clear()
@@ -166,6 +174,23 @@ class World:
             if role["arn"] == arn:
                 return role
         return None
+
+    def make_jwt(self, audience, subject):
+        """An identity token that the clouds trust."""
+        now = int(time.time())
+        claims = {"iss": "https://token.fake.test", "aud": audience, "sub": subject,
+                  "iat": now, "exp": now + max(1, min(600, self.settings["token_lifetime"]))}
+        parts = [base64.urlsafe_b64encode(json.dumps(p).encode()).decode().rstrip("=")
+                 for p in ({"alg": "RS256", "typ": "JWT", "kid": "fake"}, claims)]
+        token = ".".join([*parts, secrets.token_urlsafe(256)])
+        self.jwts[token] = claims
+        return token
+
+    def add_account(self, item):
+        """A service account of Google's: email, public_key (PEM), key_id, ..."""
+        google = self.config["google"]
+        google["accounts"] = [a for a in google["accounts"]
+                              if a["email"] != item["email"]] + [item]
 
     def web_token(self, cloud, token, now):
         """Claims of an identity token that the cloud trusts; "expired"; or None."""
