@@ -14,7 +14,7 @@ PACKAGES="gcc libc6-dev binutils clang libclang-rt-14-dev meson ninja-build
 	pkg-config libcjson-dev libyaml-dev libarchive-dev libssl-dev libexpat1-dev
 	libcurl4-openssl-dev libcmocka-dev
 	scdoc shellcheck bash zsh fish git zstd jq strace faketime procps python3
-	python3-numpy python3-torch wamerican"
+	python3-numpy python3-torch python3-boto3 wamerican"
 OPTIONAL="libclang-rt-14-dev" # absent elsewhere: fewer checks
 
 # What the end-to-end scripts show only slowly or not at all under sanitizers.
@@ -304,6 +304,8 @@ say "plain build"
 if build plain; then
 	one_test lint/shell 120 sh -c \
 		"shellcheck -x -S warning tests/*.sh tests/*/*.sh examples/*.sh"
+	one_test fakecloud/selftest 300 sh -c 'exec "$(command -v /usr/bin/python3 ||
+		echo python3)" -B tests/fakecloud/selftest.py' # Debian'"'"'s has botocore
 	meson_tests plain ""
 	e2e_tests plain "" ""
 	wait
