@@ -2,7 +2,9 @@
  * but the reading of a body that is hashed, no clock, no environment.
  *
  * Each adds to the request what its scheme sends. A request that is signed twice is
- * wrong: sign a copy. Secrets are only read. */
+ * wrong: sign a copy. After an error the request is of no use. Secrets are only
+ * read. GPC_EAUTH: no key; GPC_ECONFIG: a region or a key that cannot be; GPC_EUSAGE:
+ * a time that is too long. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,6 +22,7 @@ struct gpc_sign_aws {
 	const char *region, *service;
 	int64_t now_ms;
 	bool s3;                        /* path as it is; x-amz-content-sha256 */
+	bool raw_path;                  /* the first of these alone */
 	bool unsigned_payload;          /* s3 over https: the body is not hashed */
 };
 int gpc_sign_aws(struct gpc_request *r, const struct gpc_sign_aws *how,
