@@ -6,9 +6,11 @@
  * the budget of retries, what was learned of the services' clocks, and counts. Its
  * functions may be called from several threads.
  *
- * What may be tried again: failures before the first byte left; everything of a
+ * What may be tried again: failures before the first byte left; a reply that says
+ * that nothing was done (throttled, expired, skewed, mended); everything of a
  * request that is marked `repeatable` (reads, deletes, puts of the same bytes, calls
- * with an idempotency token). Pauses are decorrelated jitter, base 100 ms, at most
+ * with an idempotency token). What is not repeatable goes on a connection of its
+ * own, so that libcurl does not send it again either. Pauses are decorrelated jitter, base 100 ms, at most
  * 20 s; Retry-After (seconds or a date) and x-retry-after-ms style headers of the
  * service count instead where they are longer, up to 60 s. Each retry takes from a
  * budget (500 tokens; 5 a retry, 10 after a timeout; a success gives 1 back).
@@ -24,6 +26,7 @@
 
 struct gpc_net_settings {
 	const char *ca_file;            /* NULL: as gpc_http_new */
+	const char *user_agent;         /* NULL: "gpucloud" */
 	int max_tries;                  /* of one call; 0 = 5 */
 	int connect_ms, stall_ms;       /* 0 = those of dep/http.h */
 	const struct gpc_cancel *cancel;/* borrowed; may be NULL */
@@ -67,9 +70,17 @@ struct gpc_call {
 	 * the sink forget them (or asks for the rest by changing the request's
 	 * range: r is the next try's copy before it is signed). */
 	gpc_sink_fn *sink;
+	/* Sees the head of a 2xx reply before the sink gets its first byte; what
+	 * is not 0 ends the call. NULL: nothing looks. */
+	int (*head)(void *arg, const struct gpc_reply *reply,
+		struct gpc_error *err);
 	int (*rewind)(void *arg, struct gpc_request *r, struct gpc_error *err);
 	void *arg;                      /* of all of these */
 };
+
+/* What stands for a `judge` of NULL; judges may end in it. */
+enum gpc_net_verdict gpc_net_judge_status(const struct gpc_reply *reply,
+	struct gpc_error *err);
 
 /* One call, to its end. ret_reply is set whenever a whole reply came, also on
  * failure; it must be zero before. Errors carry http, request_id, retry_after_ms
@@ -77,8 +88,9 @@ struct gpc_call {
 int gpc_net_call(struct gpc_net *net, const struct gpc_call *call,
 	struct gpc_reply *ret_reply, struct gpc_error *err) gpc_must_check;
 
-/* Many calls at once, from one event loop that belongs to one thread. */
-struct gpc_net_loop;
+/* Many calls at once, from one event loop that belongs to one thread. What a call
+ * calls back may start calls, but not run or free the loop. */
+struct gpc_net_loop;                    /* opaque */
 struct gpc_net_loop *gpc_net_loop_new(struct gpc_net *net);
 /* Drops what still runs, without calling `done`. */
 void gpc_net_loop_free(struct gpc_net_loop *loop);
@@ -90,9 +102,12 @@ typedef void gpc_net_done_fn(void *arg, int r, const struct gpc_reply *reply,
 int gpc_net_loop_start(struct gpc_net_loop *loop, const struct gpc_call *call,
 	gpc_net_done_fn *done, void *done_arg, struct gpc_error *err)
 	gpc_must_check;
-/* Until everything started is done, or timeout_ms are over (-1 = no limit). */
+/* Until everything started is done, or timeout_ms are over (-1 = no limit). When
+ * the command is cancelled, everything ends with GPC_ECANCELED. */
 int gpc_net_loop_run(struct gpc_net_loop *loop, int timeout_ms,
 	int *ret_running, struct gpc_error *err) gpc_must_check;
+/* Makes a gpc_net_loop_run that another thread is in, or the next one, return. */
+void gpc_net_loop_wake(struct gpc_net_loop *loop);
 
 struct gpc_net_counts {
 	uint64_t requests, retries, throttled;

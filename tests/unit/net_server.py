@@ -98,7 +98,7 @@ def act(c, what, method, headers):
     if word.isdigit():
         extra = ["X-Amz-Request-Id: REQ-1", date()]
         if arg:
-            extra.append(arg.replace("=", ": ", 1))
+            extra.append(arg.replace("=", ": ", 1).replace("%3F", "?"))
         c.reply(int(word), extra, b"" if method == "HEAD" else ("body of %s" % word).encode())
     elif word == "close":
         return False

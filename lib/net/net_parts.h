@@ -1,0 +1,86 @@
+/* What net.c, net_loop.c, net_try.c, net_retry.c and net_trace.c share. */
+#pragma once
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/str.h"
+#include "dep/http.h"
+#include "net/net.h"
+
+#define GPC_NET_IDLE_LOOPS 16
+
+struct gpc_net {
+	struct gpc_net_settings set;
+	char *ca_file, *user_agent;
+	pthread_mutex_t lock;           /* of all that follows */
+	int tokens;                     /* of the budget of retries */
+	int64_t offset_ms;              /* the services' clock less ours */
+	struct gpc_net_counts counts;
+	struct gpc_net_loop *idle[GPC_NET_IDLE_LOOPS];
+	size_t n_idle;
+};
+
+/* One call on its way: it waits for its time, or a try of it runs. */
+struct gpc_net_task {
+	struct gpc_net_loop *loop;
+	struct gpc_net_task *next, *before;
+	struct gpc_call call;
+	gpc_net_done_fn *done;
+	void *done_arg;
+	struct gpc_reply *ret_reply;    /* instead of done's; or NULL */
+
+	/* Over all tries; times by the boot clock. */
+	int tries, pause_ms;
+	int64_t deadline_ms, due_ms;
+	bool renew, renewed, skewed, mended;
+	uint64_t delivered;             /* to the sink, since the last rewind */
+
+	/* Of this try. */
+	struct gpc_request request;
+	struct gpc_strv lines;
+	char *url;
+	struct gpc_http_exchange x;
+	struct gpc_http_transfer *transfer;     /* NULL: it waits */
+	struct gpc_reply reply;
+	bool sinking, head_seen;
+	bool stopped;                   /* by a callback, or a limit of ours */
+	int64_t began_ms;
+	uint64_t number;                /* among all of the net */
+};
+
+struct gpc_net_tasks { struct gpc_net_task *first, *last; };
+
+struct gpc_net_loop {
+	struct gpc_net *net;
+	struct gpc_http *http;          /* made for the first try */
+	struct gpc_net_tasks waiting, running;
+	atomic_bool woken;
+	pthread_mutex_t lock;           /* of http, for whoever wakes */
+};
+
+/* net_loop.c */
+int gpc_net_loop_add(struct gpc_net_loop *loop, const struct gpc_call *call,
+	struct gpc_reply *ret_reply, gpc_net_done_fn *done, void *done_arg,
+	struct gpc_error *err) gpc_must_check;
+void gpc_net_finish(struct gpc_net_task *t, int r, struct gpc_error *err);
+/* It waits from now on. */
+void gpc_net_wait(struct gpc_net_task *t, int64_t due_ms);
+
+/* net_try.c: signs a copy and sends it. */
+int gpc_net_try(struct gpc_net_task *t, struct gpc_error *err) gpc_must_check;
+void gpc_net_try_clear(struct gpc_net_task *t);
+
+/* net_retry.c: a try has ended: waits or finishes. */
+void gpc_net_tried(struct gpc_net_task *t, int r, struct gpc_error *err);
+/* What a reply asks to wait, in ms; 0 = nothing. */
+int gpc_net_retry_after(const struct gpc_reply *reply, int64_t now_ms);
+
+/* net_trace.c: to the log at GPC_TRACE, without secrets and bodies. */
+bool gpc_net_traces(const struct gpc_net *net);
+void gpc_net_trace_request(const struct gpc_net_task *t);
+void gpc_net_trace_reply(const struct gpc_net_task *t, int r,
+	const struct gpc_error *err);
+bool gpc_net_is_secret(const char *name);
+/* "METHOD host" */
+char *gpc_net_name(const struct gpc_net_task *t);
+const char *gpc_net_request_id(const struct gpc_reply *reply);
