@@ -1,7 +1,7 @@
 """Signatures and checksums against published vectors."""
 import hashlib
 
-from fakecloud import acs, sigv4, sums
+from fakecloud import acs, oss4, sigv4, sums
 from fakecloud.blob import Blob
 from fakecloud.http1 import Failure, Request
 
@@ -113,3 +113,32 @@ def test_acs3_vector_with_a_form(_):
         request, names, payload = acs3("POST", "/?" + query, headers, body)
         text = acs.canonical_request(request, "/", names, payload)
         same(acs.signature("testsecret", text)[0], wanted)
+
+
+OSS_QUERY = ("/1234%2B-/123/1.txt?%2Bparam1=value3&%2Bparam2&%7Cparam1=value4&%7Cparam2&"
+             "param1=value1&param2")
+
+
+def test_oss4_vector_in_headers(_):
+    headers = [("content-type", "text/plain"), ("x-oss-content-sha256", "UNSIGNED-PAYLOAD"),
+               ("x-oss-head1", "value"), ("x-oss-date", "20231216T162057Z")]
+    request = Request("PUT", OSS_QUERY, headers, False)
+    text = oss4.canonical_request(request, "bucket", "1234+-/123/1.txt", [])
+    same(hashlib.sha256(text.encode()).hexdigest(),
+         "f4613657f1b108998e8dbd10a1aa5da621dc2c6e02c9ddec0f163664848704c4")
+    same(oss4.signing_key("sk", "20231216", "cn-hangzhou").hex(),
+         "b412a03b134ebddd720f5167b5de6db66620ebb3b01cff4d49e3ccb09f8de97f")
+    same(oss4.signature("sk", "20231216T162057Z",
+                        "20231216/cn-hangzhou/oss/aliyun_v4_request", text)[0],
+         "e21d18daa82167720f9b1047ae7e7f1ce7cb77a31e8203a7d5f4624fa0284afe")
+
+
+def test_oss4_vector_in_the_query(_):
+    query = ("&x-oss-signature-version=OSS4-HMAC-SHA256&x-oss-date=20231217T025437Z&"
+             "x-oss-expires=599&x-oss-credential=ak%2F20231217%2Fcn-hangzhou%2Foss%2F"
+             "aliyun_v4_request&x-oss-signature=a39966c61718be0d5b14e668088b3fa07601033f6518"
+             "ac7b523100014269c0fe")
+    headers = [("content-type", "application/octet-stream"), ("x-oss-head1", "value")]
+    request = Request("PUT", OSS_QUERY + query, headers, False)
+    request.bucket, request.key = "bucket", "1234+-/123/1.txt"
+    oss4.Claim(request).check(request, "sk")

@@ -84,6 +84,9 @@ class Control:
                 uploads += [dict(where, key=u.key, id=u.id,
                                  parts={n: len(p.blob) for n, p in sorted(u.parts.items())})
                             for u in open_ones]
+        uploads += [{"service": "gcs", "bucket": s.bucket.name, "key": s.made.key,
+                     "id": s.id, "parts": {"0": len(s.held)}}
+                    for s in list(self.world.sessions.values()) if s.made and not s.done]
         return {"objects": objects, "uploads": uploads, "late": len(self.server.late)}
 
     def post_objects(self, args):

@@ -9,6 +9,7 @@ it (1; 0: all). What: "do" is one of
   reset     the connection breaks instead of an answer; "effect": true|false
   hang      no answer for `seconds`, then the connection breaks; "effect"
   delay     an answer after `seconds`
+  cut       the connection breaks when `bytes` of an upload came
   truncate  the body ends after `bytes`, and the connection
   trickle   the body comes at `rate` bytes/s; "direction": "in" for uploads
   corrupt   the byte at `at` arrives inverted
@@ -23,7 +24,7 @@ it (1; 0: all). What: "do" is one of
 """
 import threading
 
-KINDS = ("error", "reset", "hang", "delay", "truncate", "trickle", "corrupt", "late",
+KINDS = ("error", "reset", "cut", "hang", "delay", "truncate", "trickle", "corrupt", "late",
          "error-200", "blanks", "date", "region", "touch")
 FIELDS = {"service", "operation", "method", "prefix", "bucket", "nth", "count", "do",
           "status", "code", "message", "retry_after", "headers", "effect", "seconds",

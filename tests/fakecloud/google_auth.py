@@ -4,6 +4,7 @@ import time
 from . import rsa
 from .http1 import Failure
 from .plain import Plain, reply
+from .world import Key
 
 SCOPE = "https://www.googleapis.com/auth/"
 
@@ -84,7 +85,6 @@ def check_jwt(world, text, now):
 
 
 def self_signed(world, token, service, now):
-    from .world import Key
     try:
         claims = check_jwt(world, token, now)
     except GoogleError as failed:

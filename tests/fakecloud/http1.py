@@ -3,6 +3,7 @@
 Nothing is tidied: the target and the headers reach the services byte for byte,
 since signatures are computed over them. Bodies become blobs, see blob.py.
 """
+import re
 import socket
 import time
 from email.utils import formatdate
@@ -109,6 +110,12 @@ def decode(text, plus=False):
     return unquote_to_bytes(text.encode("latin-1")).decode("utf-8", "surrogateescape")
 
 
+def snake(name):
+    """ListObjectsV2 -> list_objects_v2."""
+    name = re.sub(r"V(\d)$", r"_v\1", name)
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
 class Connection:
     def __init__(self, sock, tls, folder, idle):
         self.sock, self.tls, self.folder = sock, tls, folder
@@ -165,15 +172,20 @@ class Connection:
                 raise Closed()
             headers.append((name.strip().lower(), value.strip()))
 
-    def read_body(self, request, rate=0, digests=()):
-        """Reads the body into request.body, slowly if there is a rate (bytes/s)."""
+    def read_body(self, request, rate=0, digests=(), limit=None):
+        """Reads the body into request.body, slowly if there is a rate (bytes/s); with a
+        limit, the connection breaks when that many bytes were read."""
         if self.expects and (self.left or self.chunked):
             self.sock.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
         self.expects = False
         writer = blob.Writer(self.folder, digests)
-        for piece in self.pieces(rate):
-            writer.write(piece)
-        request.body = writer.finish()
+        try:
+            for piece in self.pieces(rate):
+                writer.write(piece)
+                if limit is not None and writer.size >= limit:
+                    raise Closed()
+        finally:  # whoever wants to keep what came before the end can
+            request.body = writer.finish()
 
     def pieces(self, rate):
         step = 1 << 20 if not rate else max(1, min(1 << 20, rate // 10))

@@ -106,7 +106,7 @@ class Multipart:
     def listed_parts(self, request, upload):
         """The parts that the body names, checked: [(number, Part)]."""
         tree = xmltext.parse(request.body, "CompleteMultipartUpload")
-        found, least = [], self.settings["min_part"]
+        found, least = [], self.least_part()
         for item in tree.findall("Part"):
             number, etag = item.findtext("PartNumber") or "", item.findtext("ETag") or ""
             if not number.isdigit():
@@ -130,6 +130,10 @@ class Multipart:
                               MinSizeAllowed=least, PartNumber=number,
                               ETag=part.etag.strip('"'))
         return found
+
+    def least_part(self):
+        """Bytes of every part but the last."""
+        return self.settings["min_part"]
 
     def check_listed(self, upload, item, number, part):
         pass

@@ -2,7 +2,7 @@
 import json
 import re
 
-from .http1 import Answer, Failure
+from .http1 import Answer, Failure, snake
 
 
 class Plain:
@@ -38,7 +38,6 @@ class Plain:
         pass
 
     def handle(self, request):
-        from .rest import snake
         work = getattr(self, "do_" + snake(request.operation), None)
         if work is None:
             raise Failure(404, "NotFound", "Not Found")

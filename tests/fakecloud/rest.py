@@ -11,7 +11,7 @@ from email.utils import formatdate
 from urllib.parse import quote_plus
 
 from . import multipart, listing, xmltext
-from .http1 import Answer, Failure, decode
+from .http1 import Answer, Failure, decode, snake
 from .objects import Object
 
 STORED = ("content-type", "cache-control", "content-disposition", "content-encoding",
@@ -306,7 +306,7 @@ class RestStore(multipart.Multipart, listing.Listing):
         if not 1 <= len(keys) <= 1000 or None in keys:
             raise xmltext.malformed()
         quiet = (tree.findtext("Quiet") or "").lower() == "true"
-        encode = tree.findtext("EncodingType") == "url"
+        encode = request.args().get("encoding-type") == "url"
         items = []
         for key in keys:
             refused = self.may_delete(request, key)
@@ -387,8 +387,3 @@ def unbase64(text, size=None):
     except binascii.Error:
         return None
     return raw if size in (None, len(raw)) else None
-
-
-def snake(name):
-    name = re.sub(r"V(\d)$", r"_v\1", name)
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()

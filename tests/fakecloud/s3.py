@@ -4,6 +4,7 @@ import hashlib
 import re
 
 from . import awschunked, multipart, sigv4, sums, xmltext
+from .blob import Blob
 from .http1 import Answer, Failure
 from .rest import RestStore, unbase64
 
@@ -366,7 +367,6 @@ def checksum_headers(made):
 
 def composite(name, blobs):
     """The checksum of the parts' checksums."""
-    from .blob import Blob
     raw = sums.digest(name, Blob([b"".join(sums.digest(name, b) for b in blobs)]))
     return "%s-%d" % (base64.b64encode(raw).decode(), len(blobs))
 

@@ -110,9 +110,12 @@ class Server:
             answer = self.answer(connection, request, service, fault)
         except Failure as failed:
             answer = service.failure(request, failed)
+        except (Broken, Closed):
+            entry["status"] = 0
+            raise
         finally:
+            entry["got"] = len(request.body)
             self.note(entry, request, fault)
-        entry["got"] = len(request.body)
         if answer is LOST:
             entry["status"] = 0
             raise Broken()
@@ -149,8 +152,7 @@ class Server:
         service.authenticate(request)
         slow = do == "trickle" and fault.get("direction") == "in"
         if not service.reads_first:
-            connection.read_body(request, fault.get("rate", 1024) if slow else 0,
-                                 service.digests(request))
+            self.read(connection, request, service, fault, slow)
         service.check_body(request)
         if do == "late":
             return self.land_late(request, service, fault)
@@ -162,6 +164,16 @@ class Server:
         if do == "blanks":
             return multipart.blanks(answer, fault.get("seconds", 1))
         return answer
+
+    def read(self, connection, request, service, fault, slow):
+        try:
+            connection.read_body(request, fault.get("rate", 1024) if slow else 0,
+                                 service.digests(request),
+                                 fault.get("bytes", 0) if fault and fault.do == "cut" else None)
+        except Closed:
+            if hasattr(service, "cut_off"):
+                service.cut_off(request)
+            raise Broken() from None
 
     def refuse(self, connection, request, service, fault):
         """Nothing is done; the body is read all the same, unless `early`."""

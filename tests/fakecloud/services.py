@@ -4,12 +4,14 @@ from .alibaba_sts import AlibabaSts
 from .aws_login import Oidc, Sso
 from .aws_metadata import Container, Imds
 from .aws_sts import Sts
+from .gcs import Gcs
 from .github import Github
 from .google_metadata import GceMetadata
 from .google_tokens import GoogleSts, IamCredentials, OAuth2
+from .oss import Oss
 from .s3 import S3
 
-ALL = (S3, Sts, Sso, Oidc, Container, Imds, AlibabaSts, EcsMetadata, CredentialsUri,
+ALL = (S3, Oss, Gcs, Sts, Sso, Oidc, Container, Imds, AlibabaSts, EcsMetadata, CredentialsUri,
        AlibabaLogin, OAuth2, GoogleSts, IamCredentials, GceMetadata, Github)
 
 

@@ -20,7 +20,7 @@ DEFAULTS = {
     "list_max": 1000,            # keys in a page
     "complete_again": False,     # a repeated CompleteMultipartUpload succeeds
     "path_style": True,          # of S3; off: 403
-    "oss_path_style": False,     # of OSS, which has none, for names like 127.0.0.1
+    "oss_path_style": True,      # of OSS, at names like 127.0.0.1 alone
     "require_checksum": False,   # S3 refuses a PUT that brings no checksum of its own
     "imds": "both",              # v2 | v1 | both | disabled | no-role | failed
     "ecs_metadata": "both",      # hardened | normal | both | disabled | no-role
@@ -118,6 +118,7 @@ class World:
             self.imds_tokens, self.jwts = {}, {}
             self.metadata = {"aws": {}, "alibaba": {}, "google": {}}
             self.nonces = set()
+            self.sessions = {}  # resumable uploads of Google's
             self.cached = {}  # tokens that metadata services give again and again
             for cloud in ("aws", "alibaba"):
                 for item in self.config[cloud]["keys"]:
