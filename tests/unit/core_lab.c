@@ -345,7 +345,9 @@ void lab_checkpoint(struct lab *lab, const char *job, int attempt, int n,
 	c.n = n;
 	c.label = gpc_strdup(label);
 	c.at_ms = gpc_wall_ms();
-	part->head = gpc_json_object();
+	part->head = gpc_json_object();         /* of an empty folder */
+	gpc_json_set_int(part->head, "v", 1);
+	gpc_json_set(part->head, "lists", gpc_json_array());
 	assert_ok(gpc_checkpoint_put(s, job, &c, &err));
 }
 
