@@ -181,7 +181,7 @@ class Connection:
         writer = blob.Writer(self.folder, digests)
         try:
             for piece in self.pieces(rate):
-                writer.write(piece)
+                writer.write(piece if limit is None else piece[:limit - writer.size])
                 if limit is not None and writer.size >= limit:
                     raise Closed()
         finally:  # whoever wants to keep what came before the end can
