@@ -3,6 +3,7 @@
 #include "net_bed.h"
 
 #include <pthread.h>
+#include <sys/time.h>
 
 #include "base/time.h"
 #include "net/net_parts.h"
@@ -577,12 +578,18 @@ TEST(keeps_to_its_time)
 
 static struct gpc_cancel cancel;
 
-static void *cancel_soon(void *arg)
+static void on_alarm(int signal)
 {
-	(void)arg;
-	gpc_sleep_ms(200);
-	cancel.signal = 2;
-	return NULL;
+	cancel.signal = signal;
+}
+
+static void cancel_soon(void)
+{
+	struct itimerval soon = { .it_value.tv_usec = 200000 };
+
+	cancel.signal = 0;
+	signal(SIGALRM, on_alarm);
+	setitimer(ITIMER_REAL, &soon, NULL);
 }
 
 TEST(ends_when_it_is_cancelled)
@@ -594,15 +601,11 @@ TEST(ends_when_it_is_cancelled)
 		gpc_autoptr(gpc_net) *net = new_net((struct gpc_net_settings){
 			.cancel = &cancel});
 		int64_t start = gpc_boot_ms();
-		pthread_t thread;
 		struct one o;
 
-		cancel.signal = 0;
-		assert_int_equal(pthread_create(&thread, NULL, cancel_soon,
-			NULL), 0);
+		cancel_soon();
 		prepare(&o, "GET", paths[i]);
 		go(net, &o);
-		pthread_join(thread, NULL);
 		assert_int_equal(o.r, -GPC_ECANCELED);
 		assert_true(gpc_boot_ms() - start < 20000);
 		clear(&o);
