@@ -11,6 +11,7 @@
 #include "provider/fake_book.h"
 #include "record/index.h"
 #include "record/keys.h"
+#include "store_keys.h"
 
 static void play(struct lab *lab, const char *job,
 	const struct gpc_job_state *st)
@@ -183,23 +184,6 @@ static int submit(struct lab *lab, struct gpc_submit_result *ret_r,
 	return gpc_submit(lab->s, &spec, &tree, &mounts, &options, ret_r, err);
 }
 
-static int count_key(void *arg, const struct gpc_object *o)
-{
-	(void)o;
-	++*(int *)arg;
-	return 0;
-}
-
-static int count(struct lab *lab, const char *prefix)
-{
-	struct gpc_error err;
-	int n = 0;
-
-	assert_ok(gpc_store_list(lab->s->store, prefix, NULL, count_key, &n,
-		&err));
-	return n;
-}
-
 /* Each put in turn. */
 static bool late_submit(unsigned nth)
 {
@@ -222,7 +206,8 @@ static bool late_submit(unsigned nth)
 	assert_closed(lab, r.job);
 	assert_ok(submit(lab, &r, &err));
 	assert_true(r.existed);
-	assert_int_equal(count(lab, "index/live/"), 0);
+	assert_int_equal(count_keys(lab->s->store, "index/live/", NULL),
+		0);
 	assert_int_equal(lab_events(lab, r.job, "submitted"), 1);
 	lab_check(lab, r.job, 1);
 	gpc_supervision_free(sv);

@@ -15,7 +15,7 @@
 
 static void put(struct lab *lab, const char *path, const char *text)
 {
-	struct gpc_store *s = lab->inner ? lab->inner : lab->s->store;
+	struct gpc_store *s = lab_inner(lab);
 	gpc_autostr *name = gpc_format("artifacts/%s", path);
 	struct gpc_error err;
 	gpc_key key;

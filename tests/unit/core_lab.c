@@ -106,6 +106,11 @@ struct lab *lab_new(unsigned flags)
 	return lab;
 }
 
+struct gpc_store *lab_inner(struct lab *lab)
+{
+	return lab->inner ? lab->inner : lab->s->store;
+}
+
 struct gpc_session *lab_session(struct lab *lab)
 {
 	struct gpc_session_options options = {
@@ -159,7 +164,7 @@ static void put_json(struct lab *lab, const char *key, struct gpc_json *j)
 {
 	gpc_autoptr(gpc_json) *owned = j;
 	gpc_autostr *text = gpc_json_print(owned);
-	struct gpc_store *s = lab->inner ? lab->inner : lab->s->store;
+	struct gpc_store *s = lab_inner(lab);
 	struct gpc_error err;
 
 	assert_ok(gpc_store_put(s, key, text, strlen(text), 0, &err));
@@ -324,7 +329,7 @@ void lab_verdict(struct lab *lab, const char *job, int attempt, int rank,
 void lab_log(struct lab *lab, const char *job, int attempt, int rank,
 	const char *text)
 {
-	struct gpc_store *s = lab->inner ? lab->inner : lab->s->store;
+	struct gpc_store *s = lab_inner(lab);
 	struct gpc_error err;
 	gpc_key key;
 
@@ -335,7 +340,7 @@ void lab_log(struct lab *lab, const char *job, int attempt, int rank,
 void lab_checkpoint(struct lab *lab, const char *job, int attempt, int n,
 	const char *label)
 {
-	struct gpc_store *s = lab->inner ? lab->inner : lab->s->store;
+	struct gpc_store *s = lab_inner(lab);
 	gpc_auto(gpc_checkpoint) struct gpc_checkpoint c = { .v = 1 };
 	struct gpc_checkpoint_part *part = gpc_vec_push(&c.parts);
 	struct gpc_error err;
@@ -405,7 +410,7 @@ static int count_event(void *arg, const struct gpc_event *e)
 
 int lab_events(struct lab *lab, const char *job, const char *type)
 {
-	struct gpc_store *s = lab->inner ? lab->inner : lab->s->store;
+	struct gpc_store *s = lab_inner(lab);
 	struct count c = { .type = type };
 	struct gpc_error err;
 
@@ -415,7 +420,7 @@ int lab_events(struct lab *lab, const char *job, const char *type)
 
 void lab_check(struct lab *lab, const char *job, int nodes)
 {
-	struct gpc_store *s = lab->inner ? lab->inner : lab->s->store;
+	struct gpc_store *s = lab_inner(lab);
 	struct lab_ledger l = lab_ledger(lab);
 	struct gpc_error err;
 

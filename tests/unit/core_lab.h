@@ -27,6 +27,8 @@ struct lab {
 enum { LAB_FILE = 1, LAB_FAULTY = 2 };      /* else mem:// and no faults */
 struct lab *lab_new(unsigned flags);
 void lab_free(struct lab *lab);
+/* The store without faults. */
+struct gpc_store *lab_inner(struct lab *lab);
 /* Another session on the same store and state, as another process has. */
 struct gpc_session *lab_session(struct lab *lab);
 

@@ -16,7 +16,7 @@ struct pen { struct gpc_stream_writer *log, *marks; };
 
 static struct pen pen_new(struct lab *lab, int attempt, int rank)
 {
-	struct gpc_store *s = lab->inner ? lab->inner : lab->s->store;
+	struct gpc_store *s = lab_inner(lab);
 	struct pen p;
 	gpc_key key;
 

@@ -15,6 +15,7 @@
 #include "record/index.h"
 #include "record/journal.h"
 #include "record/keys.h"
+#include "store_keys.h"
 
 static const char spec_text[] = "\"num_nodes\":2";
 
@@ -36,25 +37,6 @@ static int submit(struct gpc_session *s, const char *members,
 		r = gpc_mounts_scan(s, &spec, false, &mounts, err);
 	return r < 0 ? r : gpc_submit(s, &spec, &tree, &mounts, &options, ret_r,
 		err);
-}
-
-struct count { int n; const char *part; };
-
-static int count_key(void *arg, const struct gpc_object *o)
-{
-	struct count *c = arg;
-
-	c->n += !c->part || strstr(o->key, c->part);
-	return 0;
-}
-
-static int count(struct gpc_store *s, const char *prefix, const char *part)
-{
-	struct count c = { .part = part };
-	struct gpc_error err;
-
-	assert_ok(gpc_store_list(s, prefix, NULL, count_key, &c, &err));
-	return c.n;
 }
 
 static char *workdir(struct lab *lab)
@@ -91,7 +73,7 @@ TEST(everything_is_there_after_it)
 	assert_non_null(v.job.workspace);
 	assert_string_equal(v.job.workdir, dir);
 	assert_int_equal(v.job.secrets.n, 1);
-	assert_int_equal(count(lab->s->store, "index/live/", r.job), 1);
+	assert_int_equal(count_keys(lab->s->store, "index/live/", r.job), 1);
 	/* The secret is in its own object and nowhere else. */
 	assert_ok(gpc_store_get(lab->s->store, gpc_key_secrets(key, r.job),
 		1000, &secret, &err));
@@ -101,7 +83,7 @@ TEST(everything_is_there_after_it)
 	assert_null(strstr(gpc_buf_str(&job), "very-secret"));
 	/* Each submit is a job of its own. */
 	assert_ok(submit(lab->s, spec_text, dir, NULL, &r, &err));
-	assert_int_equal(count(lab->s->store, "index/live/", NULL), 2);
+	assert_int_equal(count_keys(lab->s->store, "index/live/", NULL), 2);
 	lab_free(lab);
 }
 
@@ -119,7 +101,7 @@ TEST(once_is_once)
 	assert_ok(submit(lab->s, "", NULL, "key 2", &c, &err));
 	assert_false(c.existed);
 	assert_string_not_equal(a.job, c.job);
-	assert_int_equal(count(lab->s->store, "jobs/", "job.json"), 2);
+	assert_int_equal(count_keys(lab->s->store, "jobs/", "job.json"), 2);
 	lab_free(lab);
 }
 
@@ -138,7 +120,7 @@ TEST(a_bad_claim_is_named)
 		assert_ok(gpc_store_put(lab->s->store, key, bad[i],
 			strlen(bad[i]), 0, &err));
 		assert_true(submit(lab->s, "", NULL, "k", &r, &err) < 0);
-		assert_int_equal(count(lab->s->store, "jobs/", NULL), 0);
+		assert_int_equal(count_keys(lab->s->store, "jobs/", NULL), 0);
 		lab_free(lab);
 	}
 }
@@ -153,8 +135,8 @@ TEST(a_missing_workdir_makes_nothing)
 	assert_fails(submit(lab->s, "", dir, NULL, &r, &err), GPC_ENOTFOUND);
 	assert_has(err.msg, "workdir");
 	assert_has(err.msg, dir);
-	assert_int_equal(count(lab->s->store, "jobs/", NULL), 0);
-	assert_int_equal(count(lab->s->store, "index/", NULL), 0);
+	assert_int_equal(count_keys(lab->s->store, "jobs/", NULL), 0);
+	assert_int_equal(count_keys(lab->s->store, "index/", NULL), 0);
 	lab_free(lab);
 }
 
@@ -236,8 +218,8 @@ TEST(a_mount_that_cannot_be_read_makes_nothing)
 			assert_int_equal(rc, -bad[i].code);
 		assert_has(err.msg, "file_mounts.data");
 		assert_has(err.msg, bad[i].says);
-		assert_int_equal(count(lab->s->store, "jobs/", NULL), 0);
-		assert_int_equal(count(lab->s->store, "index/", NULL), 0);
+		assert_int_equal(count_keys(lab->s->store, "jobs/", NULL), 0);
+		assert_int_equal(count_keys(lab->s->store, "index/", NULL), 0);
 		lab_free(lab);
 	}
 }
@@ -260,16 +242,16 @@ TEST(a_lost_answer_at_each_put)
 			rc = submit(lab->s, "", dir, once ? "k" : NULL, &r, &err);
 			/* Before the commit it may give up, and nothing is there. */
 			if (rc < 0)
-				assert_int_equal(count(lab->inner, "jobs/",
+				assert_int_equal(count_keys(lab->inner, "jobs/",
 					"job.json"), 0);
 			else
 				assert_false(r.existed);
 			if (rc < 0)
 				assert_ok(submit(lab->s, "", dir,
 					once ? "k" : NULL, &r, &err));
-			assert_int_equal(count(lab->inner, "jobs/", "job.json"),
+			assert_int_equal(count_keys(lab->inner, "jobs/", "job.json"),
 				1);
-			assert_int_equal(count(lab->inner, "jobs/",
+			assert_int_equal(count_keys(lab->inner, "jobs/",
 				"00000001.json"), 1);
 			rc = (int)gpc_store_fault_count(lab->s->store,
 				GPC_FAULT_PUT);
@@ -311,7 +293,7 @@ TEST(a_kill_at_each_put)
 		}
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		/* Nobody takes a half-made one for a job. */
-		if (count(lab->inner, "jobs/", "job.json") == 0)
+		if (count_keys(lab->inner, "jobs/", "job.json") == 0)
 			assert_fails(gpc_job_find(lab->s, NULL, false, found,
 				&err), GPC_ENOTFOUND);
 		/* Another second: the entry must not get another name. */
@@ -319,13 +301,13 @@ TEST(a_kill_at_each_put)
 		assert_ok(submit(lab->s, "", dir, "k", &r, &err));
 		assert_ok(gpc_job_find(lab->s, NULL, false, found, &err));
 		assert_string_equal(found, r.job);
-		assert_int_equal(count(lab->inner, "jobs/", "job.json"), 1);
-		assert_int_equal(count(lab->inner, "index/live/", NULL), 1);
+		assert_int_equal(count_keys(lab->inner, "jobs/", "job.json"), 1);
+		assert_int_equal(count_keys(lab->inner, "index/live/", NULL), 1);
 		sv = lab_supervise(lab->s, r.job);
 		assert_ok(gpc_request_cancel(lab->s, r.job, true, &ended, &err));
 		lab_finish(sv, MINUTE);
 		assert_status(sv, "CANCELLED");
-		assert_int_equal(count(lab->inner, "secrets/", NULL), 0);
+		assert_int_equal(count_keys(lab->inner, "secrets/", NULL), 0);
 		assert_ok(gpc_index_list(lab->s->store, 0, &index, &err));
 		assert_int_equal(index.n, 1);
 		assert_false(index.v[0].live);
