@@ -202,8 +202,13 @@ void gpc_canon_headers(const struct gpc_request *r,
 
 void gpc_canon_scope(const struct gpc_canon_scope *s, struct gpc_buf *to)
 {
-	gpc_buf_addf(to, "%.8s/%s/%s/%s", s->time, s->region, s->service,
-		s->end);
+	const char *const words[] = {s->region, s->service, s->end};
+
+	gpc_buf_add(to, s->time, 8);
+	for (size_t i = 0; i < 3; i++) {
+		gpc_buf_addc(to, '/');
+		gpc_buf_adds(to, words[i]);
+	}
 }
 
 static void add_text(struct gpc_sha256 *h, const struct gpc_canon_scope *s,
@@ -213,9 +218,13 @@ static void add_text(struct gpc_sha256 *h, const struct gpc_canon_scope *s,
 
 	gpc_sha256_add(h, gpc_buf_str(canonical), canonical->len);
 	gpc_sha256_end_hex(h, hex);
-	gpc_buf_addf(to, "%s\n%s\n", s->algorithm, s->time);
+	gpc_buf_adds(to, s->algorithm);
+	gpc_buf_addc(to, '\n');
+	gpc_buf_adds(to, s->time);
+	gpc_buf_addc(to, '\n');
 	gpc_canon_scope(s, to);
-	gpc_buf_addf(to, "\n%s", hex);
+	gpc_buf_addc(to, '\n');
+	gpc_buf_adds(to, hex);
 }
 
 void gpc_canon_to_sign(const struct gpc_canon_scope *s,

@@ -120,7 +120,8 @@ static void finish(const struct signing *s, const struct gpc_request *r,
 {
 	gpc_auto(gpc_buf) struct gpc_buf canonical = {0};
 
-	gpc_buf_addf(&canonical, "%s\n", r->method);
+	gpc_buf_adds(&canonical, r->method);
+	gpc_buf_addc(&canonical, '\n');
 	add_path(r, how, &canonical);
 	gpc_buf_addc(&canonical, '\n');
 	gpc_canon_query(&r->url.query, false, &canonical);

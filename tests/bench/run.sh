@@ -7,13 +7,15 @@ cd "$(dirname "$0")/../.."
 build=$(realpath -m "${GPUCLOUD_TEST_BUILDS:-build-tests}/bench")
 [ -e "$build/build.ninja" ] ||
 	meson setup "$build" --buildtype release >/dev/null
-ninja -C "$build" --quiet cmd/gpucloud tests/bench/pack-driver >&2
+ninja -C "$build" --quiet cmd/gpucloud tests/bench/pack-driver \
+	tests/unit/sign-driver >&2
 GPUCLOUD_BIN=$build/cmd/gpucloud
 PACK_DRIVER=$build/tests/bench/pack-driver
-export GPUCLOUD_BIN PACK_DRIVER
+SIGN_DRIVER=$build/tests/unit/sign-driver
+export GPUCLOUD_BIN PACK_DRIVER SIGN_DRIVER
 printf '%s, %s cores, %s\n' "$("$GPUCLOUD_BIN" --version | head -n 1)" \
 	"$(nproc)" "$(uname -sr)"
-for bench in startup submit pack trees logs flood; do
+for bench in startup submit pack trees logs flood sign; do
 	printf '\n%s\n' "$bench"
 	sh "tests/bench/$bench.sh" "$@"
 done
