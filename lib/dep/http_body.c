@@ -24,7 +24,7 @@ int gpc_http_read_body(const struct gpc_body *body, uint64_t position, void *to,
 		return gpc_fail_sys(err, errno,
 			"cannot read what is to be sent");
 	if (got == 0)
-		return gpc_fail(err, GPC_EIO, "what is to be sent has become "
+		return gpc_fail(err, GPC_EPROTO, "what is to be sent has become "
 			"shorter: %llu of %llu bytes are there",
 			(unsigned long long)position,
 			(unsigned long long)body->size);

@@ -55,7 +55,7 @@ static int hash_file(struct gpc_sha256 *h, const struct gpc_body *body,
 			return gpc_fail_sys(err, errno,
 				"cannot read what is to be sent");
 		if (n == 0)
-			return gpc_fail(err, GPC_EIO, "what is to be sent has "
+			return gpc_fail(err, GPC_EPROTO, "what is to be sent has "
 				"become shorter: %llu of %llu bytes are there",
 				(unsigned long long)done,
 				(unsigned long long)body->size);

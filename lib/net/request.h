@@ -20,7 +20,8 @@ void gpc_request_init(struct gpc_request *r, const char *method);
 void gpc_request_clear(struct gpc_request *r);
 GPC_CLEANUP_VALUE(gpc_request);
 void gpc_request_copy(struct gpc_request *to, const struct gpc_request *from);
-/* Computes body_sha256 where it is "". GPC_EIO when a file cannot be read. */
+/* Computes body_sha256 where it is "". GPC_EIO when a file cannot be read,
+ * GPC_EPROTO when it has become shorter. */
 int gpc_request_hash(struct gpc_request *r, struct gpc_error *err)
 	gpc_must_check;
 /* The body is this form; sets content-type. text is owned by *keep. */

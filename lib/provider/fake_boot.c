@@ -61,7 +61,7 @@ int gpc_fake_boot_start(const char *dir, const char *self_path,
 	}
 	if (r < 0 || f.pid != 0)
 		return r;
-	return gpc_spawn_launcher(self_path, path, f.job, err);
+	return gpc_spawn_launcher(self_path, path, f.job, f.store_url, err);
 }
 
 bool gpc_fake_boot_alive(const char *dir, const char *id)

@@ -13,13 +13,14 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "provider/node_file.h"
+#include "store/store.h"
 
 enum { READY_WAIT_MS = 20000 };
 
 extern char **environ;
 
-/* What a node inherits from whoever starts it: how programs are found and how
- * text is written, nothing that could grant access. */
+/* What every node inherits from whoever starts it: how programs are found and
+ * how text is written, nothing that could grant access. */
 static const char *const inherited[] = {
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ",
 	"TMPDIR", "LD_LIBRARY_PATH",
@@ -27,22 +28,41 @@ static const char *const inherited[] = {
 	GPC_CRASH_ENV
 };
 
-static bool is_inherited(const char *entry)
+/* And for a store that is elsewhere: how it is reached. Who one is there, the
+ * store's `identity` names. */
+static const char *const network[] = {
+	"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY",
+	"no_proxy", "NO_PROXY",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE",
+};
+
+static bool is_among(const char *entry, const char *const *names, size_t n_names)
 {
 	size_t n = strcspn(entry, "=");
 
-	if (gpc_starts_with(entry, "LC_"))
-		return true;
-	for (size_t i = 0; i < sizeof(inherited) / sizeof(*inherited); i++)
-		if (strlen(inherited[i]) == n
-			&& strncmp(entry, inherited[i], n) == 0)
+	for (size_t i = 0; i < n_names; i++)
+		if (strlen(names[i]) == n && strncmp(entry, names[i], n) == 0)
 			return true;
 	return false;
 }
 
-int gpc_spawn_launcher(const char *self_path, const char *dir, const char *job,
-	struct gpc_error *err)
+static bool is_inherited(const char *entry, const char *const *identity)
 {
+	if (gpc_starts_with(entry, "LC_") || is_among(entry, inherited,
+		sizeof(inherited) / sizeof(*inherited)))
+		return true;
+	if (!identity)
+		return false;
+	for (; *identity; identity++)
+		if (gpc_starts_with(entry, *identity))
+			return true;
+	return is_among(entry, network, sizeof(network) / sizeof(*network));
+}
+
+int gpc_spawn_launcher(const char *self_path, const char *dir, const char *job,
+	const char *store_url, struct gpc_error *err)
+{
+	const char *const *identity = gpc_store_identity(store_url);
 	gpc_autostr *log_path = gpc_path_join(dir, GPC_NODE_LOG);
 	const char *argv[] = { self_path, "agent", "--launch", dir,
 		"--ready-fd", "3", NULL };
@@ -54,7 +74,7 @@ int gpc_spawn_launcher(const char *self_path, const char *dir, const char *job,
 	int r;
 
 	for (char **e = environ; *e; e++)
-		if (is_inherited(*e))
+		if (is_inherited(*e, identity))
 			gpc_strv_add(&env, *e);
 	gpc_strv_addf(&env, "GPUCLOUD_JOB_ID=%s", job ? job : "");
 	gpc_strv_addf(&env, GPC_NODE_ENV "=%s", gpc_path_base(dir));

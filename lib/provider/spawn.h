@@ -6,6 +6,7 @@
  * as its output and a small environment, and returns once it has taken the node
  * over. GPC_EIO when it could not; dir's log may say more. GPUCLOUD_JOB_ID in its
  * environment lets people find every process of a job, the agent's too; the mark
- * of the node, which is the last part of dir, lets us. */
+ * of the node, which is the last part of dir, lets us. The node reaches store_url
+ * with the identity of whoever starts it; its job does not get that. */
 int gpc_spawn_launcher(const char *self_path, const char *dir, const char *job,
-	struct gpc_error *err) gpc_must_check;
+	const char *store_url, struct gpc_error *err) gpc_must_check;

@@ -8,6 +8,7 @@
 
 #include "base/encode.h"
 #include "base/str.h"
+#include "net/endpoint_aws.h"
 
 #define BUCKET_MIN 3
 #define BUCKET_MAX 255                  /* old buckets; 63 since 2018 */
@@ -172,26 +173,31 @@ static bool in_path(const struct gpc_s3_address *a)
 	return a->custom || !is_host_label(a->bucket, https);
 }
 
-static void aws_endpoint(const char *region, struct gpc_url *u)
+static int aws_endpoint(const char *region, struct gpc_url *u,
+	struct gpc_error *err)
 {
-	u->scheme = gpc_strdup("https");
-	u->port = 443;
-	u->host = gpc_format("s3.%s.amazonaws.com%s", region,
-		gpc_starts_with(region, "cn-") ? ".cn" : "");
-	u->path = gpc_strdup("");
+	const struct gpc_aws_place place = { .service = "s3", .region = region };
+	gpc_autostr *url = NULL;
+	int r = gpc_aws_endpoint(&place, &url, err);
+
+	return r < 0 ? r : gpc_url_parse(url, u, err);
 }
 
-void gpc_s3_address_url(const struct gpc_s3_address *a, const char *region,
-	const char *key, struct gpc_url *ret_u)
+int gpc_s3_address_url(const struct gpc_s3_address *a, const char *region,
+	const char *key, struct gpc_url *ret_u, struct gpc_error *err)
 {
 	gpc_auto(gpc_buf) struct gpc_buf path = {0};
 	struct gpc_url u = {0};
+	int r = 0;
 
 	if (a->custom)
 		gpc_url_copy(&u, &a->endpoint);
 	else
-		aws_endpoint(region, &u);
-	gpc_buf_adds(&path, u.path);
+		r = aws_endpoint(region, &u, err);
+	if (r < 0)
+		return r;
+	if (!gpc_eq(u.path, "/"))
+		gpc_buf_adds(&path, u.path);
 	if (in_path(a)) {
 		gpc_buf_addc(&path, '/');
 		gpc_percent_encode(&path, a->bucket, strlen(a->bucket), "");
@@ -207,4 +213,5 @@ void gpc_s3_address_url(const struct gpc_s3_address *a, const char *region,
 		gpc_percent_encode(&path, key, strlen(key), "/");
 	gpc_set_str(&u.path, gpc_buf_str(&path));
 	*ret_u = u;
+	return 0;
 }

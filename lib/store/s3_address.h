@@ -32,6 +32,7 @@ int gpc_s3_address_endpoint(struct gpc_s3_address *a, const char *url,
 void gpc_s3_address_clear(struct gpc_s3_address *a);
 GPC_CLEANUP_VALUE(gpc_s3_address);
 /* The URL of a key (any bytes; prefix included by the caller), or of the bucket
- * itself for NULL. */
-void gpc_s3_address_url(const struct gpc_s3_address *a, const char *region,
-	const char *key, struct gpc_url *ret_u);
+ * itself for NULL. GPC_ECONFIG for a region that is none. */
+int gpc_s3_address_url(const struct gpc_s3_address *a, const char *region,
+	const char *key, struct gpc_url *ret_u, struct gpc_error *err)
+	gpc_must_check;

@@ -31,6 +31,24 @@ const char *const *gpc_store_schemes(size_t *ret_n)
 	return all_schemes;
 }
 
+static const struct gpc_store_ops *find(const char *url)
+{
+	const char *colon = strstr(url, "://");
+	struct gpc_str scheme = { url, colon ? (size_t)(colon - url) : 0 };
+
+	for (size_t i = 0; colon && i < N_STORES; i++)
+		if (gpc_str_eq(scheme, all_schemes[i]))
+			return all_ops[i];
+	return colon ? NULL : &gpc_store_file;
+}
+
+const char *const *gpc_store_identity(const char *url)
+{
+	const struct gpc_store_ops *ops = find(url);
+
+	return ops ? ops->identity : NULL;
+}
+
 static bool part_ok(const char *part, size_t n)
 {
 	if (n == 0 || n > PART_MAX)
@@ -113,24 +131,17 @@ int gpc_store_open_ops(const struct gpc_store_ops *ops, const char *where,
 int gpc_store_open(const char *url, unsigned flags, const struct gpc_log *log,
 	struct gpc_store **ret_s, struct gpc_error *err)
 {
+	const struct gpc_store_ops *ops = find(url);
 	const char *colon = strstr(url, "://");
 	gpc_autostr *path = NULL;
-	size_t i;
 	int r;
 
-	for (i = 0; colon && i < N_STORES; i++) {
-		struct gpc_str scheme = { url, (size_t)(colon - url) };
-
-		if (!gpc_str_eq(scheme, all_schemes[i]))
-			continue;
-		if (all_ops[i] != &gpc_store_file)
-			return gpc_store_open_ops(all_ops[i], colon + 3, flags,
-				log, ret_s, err);
-		url = colon + 3;
-		colon = NULL;
-	}
-	if (colon)
+	if (!ops)
 		return unknown_scheme(url, err);
+	if (colon)
+		url = colon + 3;
+	if (ops != &gpc_store_file)
+		return gpc_store_open_ops(ops, url, flags, log, ret_s, err);
 	if (!*url)
 		return gpc_fail(err, GPC_ECONFIG, "store: the URL names no folder");
 	r = gpc_path_absolute(url, &path, err);

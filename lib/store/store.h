@@ -56,6 +56,9 @@ typedef int gpc_list_fn(void *arg, const struct gpc_object *object);
 struct gpc_store;
 struct gpc_store_ops {
 	const char *scheme;             /* "file" */
+	/* How the names of the variables begin that say who one is to it, ended by
+	 * NULL; NULL: it asks nobody. A node of one's own machine inherits them. */
+	const char *const *identity;
 	size_t state_size;              /* zeroed, at s->state */
 	/* `where` is the URL behind "scheme://". Sets s->caps. With
 	 * GPC_STORE_CREATE makes the container (folder) if it is absent. */
@@ -103,6 +106,8 @@ struct gpc_store {
 
 /* Schemes of all backends, sorted. */
 const char *const *gpc_store_schemes(size_t *ret_n);
+/* The `identity` of the store that a URL names, or NULL. */
+const char *const *gpc_store_identity(const char *url);
 /* Opens scheme://..., a bare path means file://. Unknown schemes are errors
  * that list the known ones. Does not read store.json: see
  * gpc_store_identify. */

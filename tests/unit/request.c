@@ -62,7 +62,7 @@ TEST(hashes_memory_and_files)
 
 	r.body_sha256[0] = '\0';
 	r.body.size = 6;
-	assert_fails(gpc_request_hash(&r, &err), GPC_EIO);
+	assert_fails(gpc_request_hash(&r, &err), GPC_EPROTO);
 	assert_has(err.msg, "5 of 6");
 	assert_string_equal(r.body_sha256, "");
 	r.body.fd = 9999;

@@ -45,7 +45,8 @@ TEST(addresses_become_urls)
 		gpc_auto(gpc_buf) struct gpc_buf text = {0};
 
 		assert_ok(gpc_s3_address_parse(cases[i].where, &a, &err));
-		gpc_s3_address_url(&a, "eu-west-1", cases[i].key, &u);
+		assert_ok(gpc_s3_address_url(&a, "eu-west-1", cases[i].key, &u,
+			&err));
 		gpc_url_format(&u, &text);
 		assert_string_equal(gpc_buf_str(&text), cases[i].url);
 	}
@@ -57,7 +58,7 @@ TEST(china_has_a_suffix_of_its_own)
 	gpc_auto(gpc_url) struct gpc_url u = {0};
 
 	assert_ok(gpc_s3_address_parse("bucket", &a, &err));
-	gpc_s3_address_url(&a, "cn-north-1", "k", &u);
+	assert_ok(gpc_s3_address_url(&a, "cn-north-1", "k", &u, &err));
 	assert_string_equal(u.host, "bucket.s3.cn-north-1.amazonaws.com.cn");
 }
 
