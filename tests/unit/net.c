@@ -764,7 +764,7 @@ static void *call_often(void *arg)
 		o.call.repeatable = true;
 		go(net, &o);
 		if (o.r != 0 || !strstr(gpc_buf_str(&o.reply.body), "ba7816bf"))
-			return "wrong";
+			return arg;
 		clear(&o);
 	}
 	return NULL;
