@@ -115,17 +115,18 @@ int gpc_aws_service_url(const struct gpc_aws_profile *p, const char *service,
 		.fips = is_true(p, "use_fips_endpoint"),
 		.dualstack = is_true(p, "use_dualstack_endpoint"),
 	};
-	char *url = endpoint(p, service);
+	gpc_autostr *url = endpoint(p, service);
+	gpc_autostr *usual = NULL;
+	int r;
 
-	if (!url)
-		return gpc_aws_endpoint(&place, ret_url, err);
-	if (place.fips || place.dualstack) {
-		free(url);
+	if (url && (place.fips || place.dualstack))
 		return gpc_fail(err, GPC_ECONFIG, "an endpoint URL is set for "
 			"%s, and so is %s: both do not go together", service,
 			place.fips ? "use_fips_endpoint" :
 			"use_dualstack_endpoint");
-	}
-	*ret_url = url;
-	return 0;
+	/* Also checks the region, which is signed for in any case. */
+	r = gpc_aws_endpoint(&place, &usual, err);
+	if (!r)
+		*ret_url = url ? gpc_steal(&url) : gpc_steal(&usual);
+	return r;
 }
