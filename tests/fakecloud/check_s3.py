@@ -338,3 +338,33 @@ def until(fact):
     while not fact():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+def test_s3_long_listings(cloud):
+    s3 = client(cloud)
+    cloud.control("objects", {"bucket": "bucket", "prefix": "seed/", "count": 5000, "size": 3})
+    pages = s3.get_paginator("list_objects_v2").paginate(Bucket="bucket", Prefix="seed/")
+    keys = [o["Key"] for p in pages for o in p["Contents"]]
+    same((len(keys), keys[0], keys[-1]), (5000, "seed/00000000", "seed/00004999"))
+
+
+def test_s3_conflicts_of_a_race(cloud):
+    """With race_409, one wins and each other gets 409 or 412."""
+    cloud.set(race_409=True)
+    s3 = with_header(client(cloud), "If-None-Match", "*")
+    codes = []
+
+    def create():
+        try:
+            s3.put_object(Bucket="bucket", Key="lock", Body=b"x")
+            codes.append("won")
+        except ClientError as error:
+            codes.append(error.response["Error"]["Code"])
+    cloud.fault("delay", operation="PutObject", count=0, seconds=0.1)
+    threads = [threading.Thread(target=create) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert codes.count("won") <= 1
+    assert set(codes) <= {"won", "PreconditionFailed", "ConditionalRequestConflict"}

@@ -3,9 +3,11 @@ import hashlib
 import hmac
 import http.client
 import json
+import subprocess
 import time
 from urllib.parse import quote
 
+from check_google import EMAIL, jwt
 from check_s3 import lost
 from check_vectors import same
 
@@ -206,3 +208,24 @@ def test_gcs_multipart_of_the_json_api(cloud):
                           body, {"Content-Type": "multipart/related; boundary=b"})
     same((status, json.loads(said)["contentType"]), (200, "text/plain"))
     same(cloud.objects()["k"]["sha256"], hashlib.sha256(b"hello").hexdigest())
+
+
+def test_gcs_signed_urls(cloud):
+    public = jwt(cloud.folder, {})[1]
+    cloud.control("accounts", {"email": EMAIL, "public_key": public})
+    gcs(cloud, "PUT", "/bucket/a%20b", b"x")
+    host = cloud.http["gcs"].partition("//")[2]
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    scope = stamp[:8] + "/auto/storage/goog4_request"
+    query = ("X-Goog-Algorithm=GOOG4-RSA-SHA256&X-Goog-Credential=%s&X-Goog-Date=%s&"
+             "X-Goog-Expires=60&X-Goog-SignedHeaders=host" % (
+                 quote(EMAIL + "/" + scope, safe=""), stamp))
+    canonical = "\n".join(["GET", "/bucket/a%20b", query, "host:" + host, "", "host",
+                           "UNSIGNED-PAYLOAD"])
+    text = "\n".join(["GOOG4-RSA-SHA256", stamp, scope,
+                      hashlib.sha256(canonical.encode()).hexdigest()])
+    made = subprocess.run(["openssl", "dgst", "-sha256", "-sign", cloud.folder + "/rsa.pem"],
+                          input=text.encode(), check=True, capture_output=True).stdout.hex()
+    target = "/bucket/a%20b?" + query + "&X-Goog-Signature=" + made
+    same(call(cloud.http["gcs"], "GET", target)[::2], (200, b"x"))
+    same(call(cloud.http["gcs"], "GET", target.replace("=60&", "=61&"))[0], 403)

@@ -1,9 +1,10 @@
 """Signatures and checksums against published vectors."""
 import hashlib
 
-from fakecloud import acs, oss4, sigv4, sums
+from fakecloud import acs, awschunked, oss4, sigv4, sums
 from fakecloud.blob import Blob
 from fakecloud.http1 import Failure, Request
+from fakecloud.world import Key
 
 SECRET = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 KEY = "AKIDEXAMPLE"
@@ -74,6 +75,68 @@ def test_sigv4_s3_paths_stay_as_they_are(_):
     same(sigv4.normal_path("/a%20b/../c//d/"), "/c/d/")
     same(sigv4.normal_path("/a%20b"), "/a%2520b")
     same(sigv4.canonical_query("b=2&a&a=%2f&c=*"), "a=&a=%2F&b=2&c=%2A")
+
+
+def s3_example(method, target, headers, given, payload=sigv4.EMPTY):
+    """One of the examples of Amazon's page on signatures for S3."""
+    names = ";".join(sorted(n for n, _ in headers))
+    headers = headers + [("authorization", "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/"
+                          "20130524/us-east-1/s3/aws4_request,SignedHeaders=%s,Signature=%s"
+                          % (names, given))]
+    request = Request(method, target, headers, False)
+    request.signature = sigv4.Signature(request)
+    request.signature.check_headers()
+    request.signature.check("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", payload, True)
+    return request
+
+
+HOST = ("host", "examplebucket.s3.amazonaws.com")
+DATE = ("x-amz-date", "20130524T000000Z")
+
+
+def test_sigv4_s3_examples(_):
+    s3_example("GET", "/test.txt", [HOST, DATE, ("range", "bytes=0-9"),
+                                    ("x-amz-content-sha256", sigv4.EMPTY)],
+               "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41")
+    payload = hashlib.sha256(b"Welcome to Amazon S3.").hexdigest()
+    s3_example("PUT", "/test%24file.text", [
+        HOST, DATE, ("date", "Fri, 24 May 2013 00:00:00 GMT"),
+        ("x-amz-storage-class", "REDUCED_REDUNDANCY"), ("x-amz-content-sha256", payload)],
+        "98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd", payload)
+    s3_example("GET", "/?lifecycle", [HOST, DATE, ("x-amz-content-sha256", sigv4.EMPTY)],
+               "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543")
+    s3_example("GET", "/?max-keys=2&prefix=J", [HOST, DATE,
+                                                ("x-amz-content-sha256", sigv4.EMPTY)],
+               "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7")
+
+
+def test_sigv4_s3_example_of_a_presigned_url(_):
+    request = Request("GET", "/test.txt?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential="
+                      "AKIAIOSFODNN7EXAMPLE%2F20130524%2Fus-east-1%2Fs3%2Faws4_request&"
+                      "X-Amz-Date=20130524T000000Z&X-Amz-Expires=86400&X-Amz-SignedHeaders="
+                      "host&X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957"
+                      "d157751f604d404", [HOST], False)
+    sigv4.Signature(request).check("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+                                   sigv4.UNSIGNED, True)
+
+
+def test_sigv4_s3_example_of_signed_chunks(_):
+    kind = awschunked.SIGNED[0]
+    request = s3_example("PUT", "/examplebucket/chunkObject.txt", [
+        ("host", "s3.amazonaws.com"), DATE, ("x-amz-storage-class", "REDUCED_REDUNDANCY"),
+        ("x-amz-content-sha256", kind), ("content-encoding", "aws-chunked"),
+        ("x-amz-decoded-content-length", "66560"), ("content-length", "66824")],
+        "4f232c4386841ef735655705268965c44a0e4690baa4adea153f7db9fa80a0a9", kind)
+    request.payload = kind
+    request.identity = Key("aws", {
+        "id": "AKIAIOSFODNN7EXAMPLE", "secret": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"})
+    chunks = ((65536, "ad80c730a21e5b8d04586a2213dd63b9a0e99e0e2307b0ade35a65485a288648"),
+              (1024, "0055627c9e194cb4542bae2aa5492e3c1575bbb81b612b7d234b86a503ef5497"),
+              (0, "b6c6ea8a5354eaf15b3cb7646744f4275b71ea724fed81ceb9323e279d449df9"))
+    request.body = Blob([b"".join(b"%x;chunk-signature=%s\r\n%s\r\n" % (
+        size, given.encode(), b"a" * size) for size, given in chunks)])
+    same(len(request.body), 66824)
+    same(bytes(awschunked.decode(request, "/nowhere")), b"a" * 66560)
 
 
 def acs3(method, target, headers, body=b""):

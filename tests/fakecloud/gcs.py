@@ -6,7 +6,7 @@ others the XML API, which is here.
 import base64
 import re
 
-from . import gcs_json, gcs_resumable, google_auth, sums
+from . import gcs_json, gcs_resumable, google_auth, google_v4, sums
 from .gcs_rules import check_generation, check_hash, crc32c, generation_of, hashes
 from .google_auth import GoogleError
 from .http1 import Answer, Failure
@@ -25,7 +25,7 @@ class Gcs:
     """Chooses the interface; the server knows this one service alone."""
 
     name = "gcs"
-    hosts = (HOST.pattern.replace("?P<bucket>", "?:"),)
+    hosts = (re.sub(r"\?P<\w+>", "?:", HOST.pattern),)
     reads_first = False
 
     def __init__(self, world):
@@ -50,8 +50,13 @@ class Gcs:
             raise Failure(400, "InvalidArgument", "x-amz-* headers go with AWS signatures "
                           "alone; a bearer token needs x-goog-* headers")
         try:
-            key = google_auth.bearer(self.world, request, "storage")
+            if "X-Goog-Algorithm" in request.args():
+                key = request.identity = google_v4.verify(self.world, request)
+            else:
+                key = google_auth.bearer(self.world, request, "storage")
         except GoogleError as failed:
+            if failed.status != 401:
+                raise
             failed.code = "UNAUTHENTICATED" if self.plane(request) is self.json else \
                 "AuthenticationRequired"
             raise

@@ -205,6 +205,7 @@ class Connection:
             try:
                 piece = self.file.read1(min(step, self.left))
             except socket.timeout:
+                self.left, self.chunked, self.open = 0, False, False
                 raise Failure(400, "RequestTimeout",
                               "Your socket connection to the server was not read from or "
                               "written to within the timeout period. Idle connections will "

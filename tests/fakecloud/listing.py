@@ -78,14 +78,16 @@ class Listing:
                                             args.get("delimiter", ""), after, limit)
         if limit == 0:
             last = None
-        items = [element("Contents", *self.entry(o, show)) for o in found]
+        items = [self.entry(o, show) for o in found]
         items += [element("CommonPrefixes", ("Prefix", show(p))) for p in prefixes]
         return items, last
 
     def entry(self, found, show):
-        return [("Key", show(found.key)), ("LastModified", iso_ms(found.mtime)),
-                ("ETag", found.etag), ("Size", len(found.blob)),
-                ("StorageClass", found.storage_class)]
+        return xmltext.Raw(
+            "<Contents><Key>%s</Key><LastModified>%s</LastModified><ETag>%s</ETag>"
+            "<Size>%d</Size><StorageClass>%s</StorageClass></Contents>"
+            % (xmltext.escape(show(found.key)), iso_ms(found.mtime),
+               xmltext.escape(found.etag), len(found.blob), found.storage_class))
 
     def do_list_multipart_uploads(self, request):
         args = request.args()

@@ -41,9 +41,7 @@ class Multipart:
 
     def do_upload_part(self, request):
         upload, number = self.upload(request), self.part_number(request)
-        if request.get("content-length") is None:
-            raise Failure(411, "MissingContentLength",
-                          "You must provide the Content-Length HTTP header.")
+        self.check_length(request)
         body = request.body
         part = Part(body, '"%s"' % body.hex("md5"), self.checksums(request, body))
         self.place(request, upload, number, part)

@@ -18,7 +18,7 @@ class Oss(RestStore):
     prefix = "x-oss-"
     default_type = "application/octet-stream"
     xmlns = None
-    hosts = (HOST.pattern.replace("?P<bucket>", "?:").replace("?P<region>", "?:"),)
+    hosts = (re.sub(r"\?P<\w+>", "?:", HOST.pattern),)
 
     def locate(self, request):
         request.domain = HOST.fullmatch(request.host())

@@ -193,9 +193,7 @@ class RestStore(multipart.Multipart, listing.Listing):
 
     def do_put_object(self, request):
         bucket = self.bucket(request)
-        if request.get("content-length") is None:
-            raise Failure(411, "MissingContentLength",
-                          "You must provide the Content-Length HTTP header.")
+        self.check_length(request)
         if len(request.body) > self.max_put:
             raise Failure(400, "EntityTooLarge", "Your proposed upload exceeds the maximum "
                           "allowed size", ProposedSize=len(request.body),
@@ -205,6 +203,12 @@ class RestStore(multipart.Multipart, listing.Listing):
         self.commit(request, bucket, made)
         headers = [("ETag", made.etag)] + self.put_headers(made)
         return Answer(200, headers)
+
+    def check_length(self, request):
+        if request.get("content-length") is None and \
+                request.get("transfer-encoding") is None:
+            raise Failure(411, "MissingContentLength",
+                          "You must provide the Content-Length HTTP header.")
 
     def make(self, request, blob, etag):
         headers = {n: request.get(n) for n in STORED if request.get(n) is not None}

@@ -23,12 +23,11 @@ ACTIONS = {
 }
 CHECKSUMS = tuple(sums.CRCS) + sums.HASHES
 FULL = tuple(sums.CRCS)
-CONFLICT = Failure(409, "ConditionalRequestConflict", "The conditional request cannot "
-                   "succeed due to a conflicting operation against this resource.")
 
 
 class S3(RestStore):
     name = "s3"
+    hosts = (re.sub(r"\?P<\w+>", "?:", HOST.pattern),)
 
     def bucket_of_host(self, host):
         match = HOST.fullmatch(host)
@@ -151,6 +150,12 @@ class S3(RestStore):
 
     # -- writing
 
+    def check_length(self, request):
+        if request.get("transfer-encoding") and request.payload not in awschunked.ALL:
+            raise Failure(501, "NotImplemented", "A header you provided implies "
+                          "functionality that is not implemented", Header="Transfer-Encoding")
+        super().check_length(request)
+
     def make(self, request, blob, etag):
         made = super().make(request, blob, etag)
         if made.storage_class not in CLASSES:
@@ -175,7 +180,9 @@ class S3(RestStore):
         with bucket.lock:
             if bucket.under_way.get(made.key, 0) > 1 and made.key not in bucket.objects:
                 bucket.under_way[made.key] = 0
-                raise CONFLICT
+                raise Failure(409, "ConditionalRequestConflict", "The conditional request "
+                              "cannot succeed due to a conflicting operation against this "
+                              "resource.")
             super().commit(request, bucket, made, precondition)
 
     def do_put_object(self, request):

@@ -30,8 +30,8 @@ class Skip(Exception):
 class Cloud:
     """A running stand-in."""
 
-    def __init__(self, *options):
-        self.folder = tempfile.mkdtemp(prefix="gpucloud-fakecloud.")
+    def __init__(self, *options, folder=None):
+        self.folder = tempfile.mkdtemp(prefix="gpucloud-fakecloud.", dir=folder)
         ready = os.path.join(self.folder, "ready.json")
         self.process = subprocess.Popen(
             [sys.executable, "-B", "-m", "fakecloud", "--dir", self.folder + "/data",
@@ -76,9 +76,10 @@ def run(pattern):
     import check_identity
     import check_s3
     import check_stores
+    import check_tls
     import check_vectors
     modules = (check_vectors, check_s3, check_identity, check_google,
-               check_stores)
+               check_stores, check_tls)
     checks = [(m, n) for m in modules for n in vars(m)
               if n.startswith("test_") and pattern in n]
     print("1..%d" % (len(checks) + 1), flush=True)

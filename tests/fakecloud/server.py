@@ -8,6 +8,7 @@ import ssl
 import struct
 import threading
 import time
+import traceback
 
 from . import http1, multipart
 from .http1 import Answer, Closed, Failure
@@ -70,7 +71,7 @@ class Server:
                 sock = self.tls.wrap_socket(sock, server_side=True)
             self.connections += 1
             self.converse(sock, name, scheme == "https", self.connections)
-        except (Closed, OSError, ssl.SSLError):
+        except (Closed, Failure, OSError, ssl.SSLError):
             pass
         except Broken:
             linger(sock)
@@ -113,6 +114,11 @@ class Server:
         except (Broken, Closed):
             entry["status"] = 0
             raise
+        except Exception:  # a mistake in here: told, and answered
+            traceback.print_exc()
+            connection.open = False
+            answer = service.failure(request, Failure(500, "InternalError", "fakecloud has "
+                                                      "a mistake, see its stderr"))
         finally:
             entry["got"] = len(request.body)
             self.note(entry, request, fault)

@@ -71,7 +71,8 @@ def canonical_request(request, path, query, signed, payload):
 
 
 def string_to_sign(stamp, scope, canonical):
-    return "\n".join([ALGORITHM, stamp, scope, hashlib.sha256(canonical.encode("latin-1")).hexdigest()])
+    digest = hashlib.sha256(canonical.encode("latin-1")).hexdigest()
+    return "\n".join([ALGORITHM, stamp, scope, digest])
 
 
 def seconds(stamp):

@@ -1,4 +1,5 @@
 """XML as the stores write and read it."""
+import re
 import xml.etree.ElementTree as ElementTree
 
 from .http1 import Answer, Failure
@@ -7,16 +8,21 @@ HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 S3 = "http://s3.amazonaws.com/doc/2006-03-01/"
 
 
+SPECIAL = re.compile("[&<>\"\x00-\x08\x0b-\x1f\ud800-\udfff]")
+NAMES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
+
+
 def escape(text):
-    out = []
-    for char in str(text).encode("utf-8", "surrogateescape").decode("utf-8", "replace"):
-        if char in "&<>\"":
-            out.append({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}[char])
-        elif ord(char) < 32 and char not in "\t\n":
-            out.append("&#x%X;" % ord(char))  # as S3 does, though XML 1.0 has no such
-        else:
-            out.append(char)
-    return "".join(out)
+    """Control characters become references, as S3 writes them though XML 1.0 has no
+    such; bytes that are no UTF-8 become U+FFFD."""
+    return SPECIAL.sub(replace, str(text))
+
+
+def replace(match):
+    char = match.group()
+    if ord(char) >= 0xd800:
+        return "\ufffd"
+    return NAMES.get(char) or "&#x%X;" % ord(char)
 
 
 def element(name, *content):
