@@ -178,24 +178,43 @@ def with_header(s3, name, value):
     return s3
 
 
-def test_s3_conditional_creates(cloud):
+def race(cloud, count=16):
+    """Who won of so many creates at once."""
     s3 = with_header(client(cloud), "If-None-Match", "*")
-    results = []
+    results, begin = [], threading.Barrier(count)
 
     def create(number):
+        begin.wait()
         try:
             s3.put_object(Bucket="bucket", Key="lock", Body=b"%d" % number)
             results.append(number)
         except ClientError as error:
             same(error.response["Error"]["Code"], "PreconditionFailed")
-    threads = [threading.Thread(target=create, args=(n,)) for n in range(16)]
+    threads = [threading.Thread(target=create, args=(n,)) for n in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    same(len(results), 1)
+    return results
+
+
+def test_s3_conditional_creates(cloud):
+    winners = race(cloud)
+    same(len(winners), 1)
     got = client(cloud).get_object(Bucket="bucket", Key="lock")["Body"].read()
-    same(got, b"%d" % results[0])
+    same(got, b"%d" % winners[0])
+
+
+def test_s3_conditions_without_locks(cloud):
+    """One after another they hold; many at once win, given some tries."""
+    cloud.set(conditions="racy")
+    for _ in range(20):
+        if len(race(cloud)) > 1:
+            break
+        client(cloud).delete_object(Bucket="bucket", Key="lock")
+    else:
+        raise AssertionError("nobody lost in 20 races")
+    same(race(cloud), [])
 
 
 def test_s3_conditions_ignored_or_refused(cloud):
@@ -280,7 +299,7 @@ def test_s3_faults(cloud):
         same("lost" in cloud.objects(), effect)
     cloud.fault("truncate", operation="GetObject", bytes=10)
     lost(lambda: s3.get_object(Bucket="bucket", Key="q/1")["Body"].read())
-    cloud.fault("late", operation="PutObject", ms=300)
+    cloud.fault("late", operation="PutObject", ms=2000)
     lost(lambda: s3.put_object(Key="late", **put))
     assert "late" not in cloud.objects()
     until(lambda: "late" in cloud.objects())

@@ -180,9 +180,8 @@ class GcsJson:
                       resource.get("storageClass", self.bucket(request).storage_class))
 
     def store(self, request, bucket, made):
-        with bucket.lock:
-            self.check_conditions(request, bucket, made.key, True)
-            bucket.put(made, request.clock())
+        bucket.commit(made, lambda _: self.check_conditions(request, bucket, made.key, True),
+                      request.clock(), self.world.settings["conditions"])
         return reply(self.shown(request, bucket, made))
 
     def do_put_object(self, request):
@@ -320,9 +319,8 @@ class GcsJson:
         made = Object(key, source.blob, source.etag, source.headers, source.meta,
                       asked.get("storageClass", source.storage_class))
         made.parts = source.parts
-        with bucket.lock:
-            self.check_conditions(request, bucket, key, True)
-            bucket.put(made, request.clock())
+        bucket.commit(made, lambda _: self.check_conditions(request, bucket, key, True),
+                      request.clock(), self.world.settings["conditions"])
         size = str(len(made.blob))
         return reply({"kind": "storage#rewriteResponse", "done": True, "objectSize": size,
                       "totalBytesRewritten": size,

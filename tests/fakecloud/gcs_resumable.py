@@ -3,7 +3,7 @@ import re
 import secrets
 
 from . import blob
-from .gcs_rules import check_generation, check_hash, generation_of
+from .gcs_rules import check_generation, check_hash
 from .google_auth import GoogleError
 from .http1 import Answer, Failure
 
@@ -109,10 +109,11 @@ class Uploads:
             check_hash(session.held, name, value)
         made.blob = session.held
         made.etag = '"%s"' % made.blob.hex("md5")
-        with session.bucket.lock:
-            check_generation(self.world.settings, session.condition,
-                             generation_of(session.bucket, made.key))
-            session.bucket.put(made, request.clock())
+        settings = self.world.settings
+        session.bucket.commit(
+            made, lambda found: check_generation(settings, session.condition,
+                                                 found.generation if found else 0),
+            request.clock(), settings["conditions"])
         session.done = made
         return made
 

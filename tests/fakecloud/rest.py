@@ -220,10 +220,9 @@ class RestStore(multipart.Multipart, listing.Listing):
         return "STANDARD"
 
     def commit(self, request, bucket, made, precondition=None):
-        """Looks at the condition and writes, as one step."""
-        with bucket.lock:
-            self.check_write(request, bucket.objects.get(made.key), precondition)
-            bucket.put(made, request.clock())
+        """Looks at the condition and writes."""
+        bucket.commit(made, lambda found: self.check_write(request, found, precondition),
+                      request.clock(), self.settings["conditions"])
 
     def check_write(self, request, found, precondition):
         """Raises Failure when the condition on a write does not hold."""

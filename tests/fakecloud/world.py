@@ -12,7 +12,7 @@ from .faults import Faults
 DEFAULTS = {
     "region": "us-east-1",       # of endpoints that name none
     "clock_offset": 0,           # seconds that the servers' clock is wrong
-    "conditions": "honour",      # conditional writes: honour | ignore | refuse (501)
+    "conditions": "honour",      # of writes: honour | ignore | refuse (501) | racy
     "race_409": False,           # conditional creates of one key at a time get 409
     "min_part": 5 << 20,         # bytes of every part but the last
     "unsigned_http": False,      # take UNSIGNED-PAYLOAD without TLS
