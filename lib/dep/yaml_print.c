@@ -218,7 +218,7 @@ static bool is_nested(const struct gpc_json *j)
 		gpc_json_first(j);
 }
 
-static int write_list(struct writer *w, const struct gpc_json *j, int by,
+static int write_value(struct writer *w, const struct gpc_json *j, int by,
 	bool first);
 
 /* first: the caller already stands at the column of the first key. */
@@ -236,12 +236,7 @@ static int write_map(struct writer *w, const struct gpc_json *j, int by,
 		if (e)
 			return e;
 		gpc_buf_addc(w->out, is_nested(m) ? '\n' : ' ');
-		if (!is_nested(m))
-			e = write_scalar(w, m, by + 2);
-		else if (gpc_json_is_object(m))
-			e = write_map(w, m, by + 2, false);
-		else
-			e = write_list(w, m, by + 2, false);
+		e = write_value(w, m, by + 2, false);
 	}
 	return e;
 }
@@ -257,27 +252,25 @@ static int write_list(struct writer *w, const struct gpc_json *j, int by,
 			indent(w, by);
 		first = false;
 		gpc_buf_adds(w->out, "- ");
-		if (!is_nested(m))
-			e = write_scalar(w, m, by + 2);
-		else if (gpc_json_is_object(m))
-			e = write_map(w, m, by + 2, true);
-		else
-			e = write_list(w, m, by + 2, true);
+		e = write_value(w, m, by + 2, true);
 	}
 	return e;
+}
+
+static int write_value(struct writer *w, const struct gpc_json *j, int by,
+	bool first)
+{
+	if (!is_nested(j))
+		return write_scalar(w, j, by);
+	return gpc_json_is_object(j) ? write_map(w, j, by, first) :
+		write_list(w, j, by, first);
 }
 
 int gpc_yaml_print(const struct gpc_json *j, struct gpc_buf *out,
 	struct gpc_error *err)
 {
 	struct writer w = {.out = out, .err = err};
-	int e;
+	int e = write_value(&w, j, is_nested(j) ? 0 : 2, false);
 
-	if (!is_nested(j))
-		e = write_scalar(&w, j, 2);
-	else if (gpc_json_is_object(j))
-		e = write_map(&w, j, 0, false);
-	else
-		e = write_list(&w, j, 0, false);
 	return e ? e : gpc_buf_check(out, err);
 }
