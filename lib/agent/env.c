@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/facts.h"
 #include "agent/limits.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -28,16 +29,6 @@ static void add_machine(const struct gpc_agent *a, struct gpc_pairs *e)
 		if (getenv(passed[i]))
 			gpc_pairs_set(e, passed[i], getenv(passed[i]));
 	gpc_pairs_set(e, "PYTHONUNBUFFERED", "1");
-}
-
-static int n_gpus(const struct gpc_agent *a)
-{
-	int n = 0;
-
-	for (const struct gpc_json *g = gpc_json_first(a->node->gpus); g;
-		g = gpc_json_next(g))
-		n++;
-	return n;
 }
 
 static void add_gpus(const struct gpc_agent *a, struct gpc_pairs *e)
@@ -93,7 +84,7 @@ static void add_ours(const struct gpc_agent *a, struct gpc_pairs *e)
 	gpc_pairs_set(e, "GPUCLOUD_NODE_IPS", addresses);
 	gpc_pairs_set(e, "GPUCLOUD_MASTER_ADDR", master(a));
 	gpc_pairs_setf(e, "GPUCLOUD_MASTER_PORT", "%d", a->peers.master_port);
-	gpc_pairs_setf(e, "GPUCLOUD_GPUS_PER_NODE", "%d", n_gpus(a));
+	gpc_pairs_setf(e, "GPUCLOUD_GPUS_PER_NODE", "%d", gpc_agent_gpus(a));
 	gpc_pairs_set(e, "GPUCLOUD_CHECKPOINT_DIR", a->checkpoint_dir);
 	if (a->restored)
 		gpc_pairs_set(e, "GPUCLOUD_RESUME_FROM", a->checkpoint_dir);
@@ -109,14 +100,15 @@ static void add_ours(const struct gpc_agent *a, struct gpc_pairs *e)
 static void add_aliases(const struct gpc_agent *a, struct gpc_pairs *e)
 {
 	const char *addresses = gpc_pairs_get(e, "GPUCLOUD_NODE_IPS");
+	int gpus = gpc_agent_gpus(a);
 
 	gpc_pairs_setf(e, "SKYPILOT_NODE_RANK", "%d", a->rank);
 	gpc_pairs_setf(e, "SKYPILOT_NUM_NODES", "%d", a->spec.num_nodes);
 	gpc_pairs_set(e, "SKYPILOT_NODE_IPS", addresses);
-	gpc_pairs_setf(e, "SKYPILOT_NUM_GPUS_PER_NODE", "%d", n_gpus(a));
+	gpc_pairs_setf(e, "SKYPILOT_NUM_GPUS_PER_NODE", "%d", gpus);
 	gpc_pairs_setf(e, "SKYPILOT_SETUP_NODE_RANK", "%d", a->rank);
 	gpc_pairs_set(e, "SKYPILOT_SETUP_NODE_IPS", addresses);
-	gpc_pairs_setf(e, "SKYPILOT_SETUP_NUM_GPUS_PER_NODE", "%d", n_gpus(a));
+	gpc_pairs_setf(e, "SKYPILOT_SETUP_NUM_GPUS_PER_NODE", "%d", gpus);
 	/* The same over all attempts, as trackers of experiments rely on. */
 	gpc_pairs_set(e, "SKYPILOT_TASK_ID", a->job.id);
 	gpc_pairs_setf(e, "SKYPILOT_CLUSTER_INFO", "{\"cluster_name\": \"%s\", "
@@ -126,8 +118,7 @@ static void add_aliases(const struct gpc_agent *a, struct gpc_pairs *e)
 		gpc_pairs_set(e, "SKYPILOT_USER", a->job.owner.user);
 	gpc_pairs_setf(e, "PET_NNODES", "%d", a->spec.num_nodes);
 	gpc_pairs_setf(e, "PET_NODE_RANK", "%d", a->rank);
-	gpc_pairs_setf(e, "PET_NPROC_PER_NODE", "%d",
-		n_gpus(a) ? n_gpus(a) : 1);
+	gpc_pairs_setf(e, "PET_NPROC_PER_NODE", "%d", gpus ? gpus : 1);
 	gpc_pairs_set(e, "PET_MASTER_ADDR", master(a));
 	gpc_pairs_setf(e, "PET_MASTER_PORT", "%d", a->peers.master_port);
 }

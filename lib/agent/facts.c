@@ -22,7 +22,7 @@ static int put_json(struct gpc_agent *a, const char *key, struct gpc_json *j,
 	return gpc_store_put(a->store, key, text, strlen(text), flags, err);
 }
 
-static int n_gpus(const struct gpc_agent *a)
+int gpc_agent_gpus(const struct gpc_agent *a)
 {
 	int n = 0;
 
@@ -38,7 +38,8 @@ void gpc_agent_beat(struct gpc_agent *a)
 	struct gpc_error err = {0};
 	struct gpc_beat b = { .v = 1, .n = ++a->beat_n,
 		.boot = (char *)gpc_boot_id(boot), .instance = a->node->id,
-		.address = a->address, .phase = a->phase, .gpus = n_gpus(a),
+		.address = a->address, .phase = a->phase,
+		.gpus = gpc_agent_gpus(a),
 		.pid = getpid(), .run_started_ms = a->run_started_ms,
 		.master_port = a->rank == 0 ? a->master_port : 0,
 		.note = a->note, .rest = a->beat_extra };
@@ -96,6 +97,15 @@ static int get_fact(struct gpc_agent *a, const char *key, struct gpc_buf *b,
 	return r == -GPC_ENOTFOUND ? 0 : r;
 }
 
+/* rank < 0: the verdict. */
+static void end_key(gpc_key out, const struct gpc_agent *a, int rank)
+{
+	if (rank < 0)
+		gpc_key_attempt(out, a->job.id, a->attempt, "verdict.json");
+	else
+		gpc_key_rank(out, a->job.id, a->attempt, rank, "exit.json");
+}
+
 int gpc_agent_get_exit(struct gpc_agent *a, int rank, struct gpc_exit *ret_x,
 	bool *ret_found, struct gpc_error *err)
 {
@@ -103,17 +113,14 @@ int gpc_agent_get_exit(struct gpc_agent *a, int rank, struct gpc_exit *ret_x,
 	gpc_key key;
 	int r;
 
-	if (rank < 0)
-		gpc_key_attempt(key, a->job.id, a->attempt, "verdict.json");
-	else
-		gpc_key_rank(key, a->job.id, a->attempt, rank, "exit.json");
+	end_key(key, a, rank);
 	r = get_fact(a, key, &b, ret_found, err);
 	return r < 0 || !*ret_found ? r
 		: gpc_exit_parse(b.data, b.len, ret_x, err);
 }
 
-/* rank < 0: the verdict. What is there already is ours, of an answer that was
- * lost, or broken: a file is replaced then, and what is no file stays. */
+/* What is there already is ours, of an answer that was lost, or broken: a file is
+ * replaced then, and what is no file stays. */
 static int put_end(struct gpc_agent *a, int rank, const struct gpc_exit *x,
 	struct gpc_error *err)
 {
@@ -122,10 +129,7 @@ static int put_end(struct gpc_agent *a, int rank, const struct gpc_exit *x,
 	gpc_key key;
 	int r;
 
-	if (rank < 0)
-		gpc_key_attempt(key, a->job.id, a->attempt, "verdict.json");
-	else
-		gpc_key_rank(key, a->job.id, a->attempt, rank, "exit.json");
+	end_key(key, a, rank);
 	r = put_json(a, key, gpc_exit_write(x), GPC_PUT_IF_ABSENT, err);
 	if (r != -GPC_ECONFLICT)
 		return r;

@@ -4,6 +4,8 @@
 
 #include "agent/context.h"
 
+/* How many GPUs this node gives its job. */
+int gpc_agent_gpus(const struct gpc_agent *a);
 /* Puts the beat now; a failed one is tried again with the next. */
 void gpc_agent_beat(struct gpc_agent *a);
 /* A new phase, told at once. */
