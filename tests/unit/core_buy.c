@@ -14,22 +14,6 @@
 #include "core_lab.h"
 #include "record/keys.h"
 
-/* The agent's part of a job that runs well: whatever the state needs next. */
-static void play(struct lab *lab, const char *job,
-	const struct gpc_job_state *st)
-{
-	for (int rank = 0; rank < st->num_nodes; rank++) {
-		if (st->status == GPC_JOB_STARTING ||
-			st->status == GPC_JOB_SETUP)
-			lab_beat(lab, job, st->attempt, rank, GPC_PHASE_RUN);
-		if (st->status == GPC_JOB_RUNNING) {
-			lab_exit(lab, job, st->attempt, rank,
-				GPC_REASON_COMPLETED, 0, 0);
-			lab_beat(lab, job, st->attempt, rank, GPC_PHASE_DONE);
-		}
-	}
-}
-
 /* Steps and plays until the job is done. */
 static void play_out(struct lab *lab, struct gpc_supervision *sv,
 	const char *job, int64_t ms)
@@ -40,7 +24,7 @@ static void play_out(struct lab *lab, struct gpc_supervision *sv,
 		if (gpc_boot_ms() > end)
 			fail_msg("still %s", gpc_job_status_to_str(
 				lab_state(sv)->status));
-		play(lab, job, lab_state(sv));
+		lab_play(lab, job, lab_state(sv));
 		lab_advance(1000);
 	}
 }
@@ -440,7 +424,7 @@ TEST(two_that_alternate_buy_once)
 	for (int i = 0; i < 600 && !done; i++) {
 		forget_holder(lab, job);
 		done = lab_step(sv[i % 2]);
-		play(lab, job, lab_state(sv[i % 2]));
+		lab_play(lab, job, lab_state(sv[i % 2]));
 		lab_advance(1000);
 	}
 	assert_true(done);
@@ -494,7 +478,7 @@ TEST(threads_that_race_buy_once)
 		if (gpc_job_status_is_end(j.state.status))
 			break;
 		forget_holder(lab, job);
-		play(lab, job, &j.state);
+		lab_play(lab, job, &j.state);
 		gpc_sleep_ms(5);
 	}
 	power_off(lab);
@@ -538,7 +522,7 @@ TEST(processes_that_race_buy_once)
 		if (gpc_job_status_is_end(j.state.status))
 			break;
 		forget_holder(lab, job);
-		play(lab, job, &j.state);
+		lab_play(lab, job, &j.state);
 		gpc_sleep_ms(5);
 	}
 	power_off(lab);

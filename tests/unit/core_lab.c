@@ -398,6 +398,38 @@ const struct gpc_job_state *lab_state(const struct gpc_supervision *sv)
 	return gpc_supervision_state(sv);
 }
 
+void lab_play(struct lab *lab, const char *job,
+	const struct gpc_job_state *st)
+{
+	for (int rank = 0; rank < st->num_nodes; rank++) {
+		if (st->status == GPC_JOB_STARTING ||
+			st->status == GPC_JOB_SETUP)
+			lab_beat(lab, job, st->attempt, rank, GPC_PHASE_RUN);
+		if (st->status == GPC_JOB_RUNNING) {
+			lab_exit(lab, job, st->attempt, rank,
+				GPC_REASON_COMPLETED, 0, 0);
+			lab_beat(lab, job, st->attempt, rank, GPC_PHASE_DONE);
+		}
+	}
+}
+
+void lab_run(struct lab *lab, struct gpc_supervision *sv, const char *job,
+	int attempt)
+{
+	for (int i = 0; i < 20 && (lab_state(sv)->attempt < attempt ||
+		lab_state(sv)->status < GPC_JOB_STARTING ||
+		lab_state(sv)->status > GPC_JOB_RUNNING); i++) {
+		lab_step(sv);
+		lab_advance(1000);
+	}
+	assert_status(sv, "STARTING");
+	assert_int_equal(lab_state(sv)->attempt, attempt);
+	for (int rank = 0; rank < lab_state(sv)->num_nodes; rank++)
+		lab_beat(lab, job, attempt, rank, GPC_PHASE_RUN);
+	lab_step(sv);
+	assert_status(sv, "RUNNING");
+}
+
 struct count { const char *type; int n; };
 
 static int count_event(void *arg, const struct gpc_event *e)

@@ -79,6 +79,12 @@ bool lab_step(struct gpc_supervision *sv);
 /* Steps and lets time pass until it is done, at most `ms` of the clock. */
 void lab_finish(struct gpc_supervision *sv, int64_t ms);
 const struct gpc_job_state *lab_state(const struct gpc_supervision *sv);
+/* The agents' part of a job that runs well: whatever the state needs next. */
+void lab_play(struct lab *lab, const char *job,
+	const struct gpc_job_state *st);
+/* Brings that attempt of a job to RUNNING. */
+void lab_run(struct lab *lab, struct gpc_supervision *sv, const char *job,
+	int attempt);
 /* Events of a type in the journal. */
 int lab_events(struct lab *lab, const char *job, const char *type);
 /* The journal replays to its folds; nothing runs; the ledger shows that each

@@ -10,24 +10,6 @@
 #include "core_lab.h"
 #include "record/index.h"
 
-/* Brings attempt `attempt` of a job to RUNNING. */
-static void run(struct lab *lab, struct gpc_supervision *sv, const char *job,
-	int attempt)
-{
-	for (int i = 0; i < 20 && (lab_state(sv)->attempt < attempt ||
-		lab_state(sv)->status < GPC_JOB_STARTING ||
-		lab_state(sv)->status > GPC_JOB_RUNNING); i++) {
-		lab_step(sv);
-		lab_advance(1000);
-	}
-	assert_status(sv, "STARTING");
-	assert_int_equal(lab_state(sv)->attempt, attempt);
-	for (int rank = 0; rank < lab_state(sv)->num_nodes; rank++)
-		lab_beat(lab, job, attempt, rank, GPC_PHASE_RUN);
-	lab_step(sv);
-	assert_status(sv, "RUNNING");
-}
-
 /* The agent's end: exit.json, a last beat, and the machine goes. */
 static void end(struct lab *lab, const char *job, int attempt, int rank,
 	enum gpc_reason reason, int code, int sig)
@@ -115,7 +97,7 @@ TEST(ends_are_kept)
 		struct gpc_supervision *sv = lab_supervise(lab->s, job);
 		const struct gpc_job_state *st = lab_state(sv);
 
-		run(lab, sv, job, 1);
+		lab_run(lab, sv, job, 1);
 		end(lab, job, 1, 0, cases[i].reason, cases[i].code,
 			cases[i].signal);
 		lab_finish(sv, MINUTE);
@@ -142,7 +124,7 @@ TEST(last_words_of_a_gone_node_count)
 	gpc_autostr *job = lab_job(lab, "");
 	struct gpc_supervision *sv = lab_supervise(lab->s, job);
 
-	run(lab, sv, job, 1);
+	lab_run(lab, sv, job, 1);
 	end(lab, job, 1, 0, GPC_REASON_EXIT_CODE, 9, 0);
 	let_die(lab, 0);
 	lab_finish(sv, MINUTE);
@@ -163,7 +145,7 @@ TEST(lost_node_resumes_from_newest_checkpoint)
 	struct gpc_supervision *sv = lab_supervise(lab->s, job);
 	struct gpc_try *try;
 
-	run(lab, sv, job, 1);
+	lab_run(lab, sv, job, 1);
 	lab_checkpoint(lab, job, 1, 1, "auto");
 	lab_advance(2000);
 	lab_step(sv);
@@ -173,7 +155,7 @@ TEST(lost_node_resumes_from_newest_checkpoint)
 	let_die(lab, 0);
 	lab_advance(2000);
 	lab_step(sv);
-	run(lab, sv, job, 2);
+	lab_run(lab, sv, job, 2);
 	try = gpc_job_state_try((struct gpc_job_state *)lab_state(sv), 2);
 	assert_string_equal(try->resume_from, "1-2-auto");
 	try = gpc_job_state_try((struct gpc_job_state *)lab_state(sv), 1);
@@ -200,7 +182,7 @@ static void lose_rank_1(bool error_first, bool verdict)
 	struct gpc_supervision *sv = lab_supervise(lab->s, job);
 	const struct gpc_job_state *st = lab_state(sv);
 
-	run(lab, sv, job, 1);
+	lab_run(lab, sv, job, 1);
 	lab_log(lab, job, 1, 0, "step 1\n");
 	if (!error_first)
 		let_die(lab, 2);
@@ -216,7 +198,7 @@ static void lose_rank_1(bool error_first, bool verdict)
 	}
 	lab_advance(2000);
 	lab_step(sv);
-	run(lab, sv, job, 2);
+	lab_run(lab, sv, job, 2);
 	assert_int_equal(gpc_job_state_try((struct gpc_job_state *)st,
 		1)->reason, GPC_REASON_NODE_LOST);
 	assert_int_equal(gpc_job_state_try((struct gpc_job_state *)st,
@@ -247,7 +229,7 @@ TEST(error_of_one_rank_ends_the_job)
 	gpc_autostr *job = lab_job(lab, "\"num_nodes\":2");
 	struct gpc_supervision *sv = lab_supervise(lab->s, job);
 
-	run(lab, sv, job, 1);
+	lab_run(lab, sv, job, 1);
 	end(lab, job, 1, 1, GPC_REASON_EXIT_CODE, 7, 0);
 	lab_verdict(lab, job, 1, 1, GPC_REASON_EXIT_CODE, 7);
 	lab_step(sv);
@@ -270,7 +252,7 @@ TEST(no_progress_when_all_die_young)
 	struct gpc_supervision *sv = lab_supervise(lab->s, job);
 
 	for (int attempt = 1; attempt <= 7; attempt++) {
-		run(lab, sv, job, attempt);
+		lab_run(lab, sv, job, attempt);
 		lab_log(lab, job, attempt, 0, "starting\n");
 		/* The second lives longer: counting begins after it. */
 		lab_advance(attempt == 2 ? 2 * MINUTE : 2000);
@@ -295,7 +277,7 @@ TEST(no_progress_when_the_agent_fails_twice)
 	struct gpc_supervision *sv = lab_supervise(lab->s, job);
 
 	for (int attempt = 1; attempt <= 2; attempt++) {
-		run(lab, sv, job, attempt);
+		lab_run(lab, sv, job, attempt);
 		lab_log(lab, job, attempt, 0, "works\n");
 		lab_advance(2 * MINUTE);
 		end(lab, job, attempt, 0, GPC_REASON_AGENT_FAILED, 0, 0);
@@ -318,7 +300,7 @@ TEST(no_progress_after_two)
 	struct gpc_supervision *sv = lab_supervise(lab->s, job);
 
 	for (int attempt = 1; attempt <= 2; attempt++) {
-		run(lab, sv, job, attempt);
+		lab_run(lab, sv, job, attempt);
 		let_die(lab, 0);
 		lab_advance(2000);
 		lab_step(sv);
@@ -340,13 +322,13 @@ TEST(progress_goes_on)
 	struct gpc_supervision *sv = lab_supervise(lab->s, job);
 
 	for (int attempt = 1; attempt <= 4; attempt++) {
-		run(lab, sv, job, attempt);
+		lab_run(lab, sv, job, attempt);
 		lab_log(lab, job, attempt, 0, "x");
 		let_die(lab, 0);
 		lab_advance(2000);
 		lab_step(sv);
 	}
-	run(lab, sv, job, 5);
+	lab_run(lab, sv, job, 5);
 	end(lab, job, 5, 0, GPC_REASON_COMPLETED, 0, 0);
 	lab_finish(sv, MINUTE);
 	assert_status(sv, "SUCCEEDED");
@@ -362,7 +344,7 @@ TEST(stale_beat_is_a_lost_node)
 	gpc_autostr *job = lab_job(lab, "");
 	struct gpc_supervision *sv = lab_supervise(lab->s, job);
 
-	run(lab, sv, job, 1);
+	lab_run(lab, sv, job, 1);
 	lab_log(lab, job, 1, 0, "x");
 	for (int i = 0; i < 170; i++) {
 		lab_advance(1000);
@@ -374,7 +356,7 @@ TEST(stale_beat_is_a_lost_node)
 	lab_step(sv);
 	/* Destroyed first, and only then called lost. */
 	assert_int_equal(lab_ledger(lab).ended, 1);
-	run(lab, sv, job, 2);
+	lab_run(lab, sv, job, 2);
 	assert_int_equal(gpc_job_state_try(
 		(struct gpc_job_state *)lab_state(sv), 1)->reason,
 		GPC_REASON_NODE_LOST);
@@ -405,7 +387,7 @@ static void fail_with(const char *members, const int *codes, int n,
 	int attempt;
 
 	for (attempt = 1; attempt <= n; attempt++) {
-		run(lab, sv, job, attempt);
+		lab_run(lab, sv, job, attempt);
 		lab_log(lab, job, attempt, 0, "x");
 		end(lab, job, attempt, 0, codes[attempt - 1] ?
 			GPC_REASON_EXIT_CODE : GPC_REASON_COMPLETED,
@@ -448,11 +430,11 @@ TEST(interruptions_recover)
 		"\"use_spot\":true}");
 	struct gpc_supervision *sv = lab_supervise(lab->s, job);
 
-	run(lab, sv, job, 1);
+	lab_run(lab, sv, job, 1);
 	lab_log(lab, job, 1, 0, "x");
 	end(lab, job, 1, 0, GPC_REASON_SPOT_INTERRUPTED, 0, SIGTERM);
 	lab_step(sv);
-	run(lab, sv, job, 2);
+	lab_run(lab, sv, job, 2);
 	end(lab, job, 2, 0, GPC_REASON_COMPLETED, 0, 0);
 	lab_finish(sv, MINUTE);
 	assert_status(sv, "SUCCEEDED");
@@ -490,10 +472,10 @@ static void bring_to(struct lab *lab, struct gpc_supervision *sv,
 		assert_status(sv, "SETUP");
 		return;
 	case AT_RUNNING:
-		run(lab, sv, job, 1);
+		lab_run(lab, sv, job, 1);
 		return;
 	case AT_RECOVERING:
-		run(lab, sv, job, 1);
+		lab_run(lab, sv, job, 1);
 		lab_log(lab, job, 1, 0, "x");
 		/* It cannot be given back for now, so that it stays there. */
 		lab_script(lab, "{\"faults\":[{\"op\":\"list\","
@@ -563,7 +545,7 @@ TEST(cancel_of_a_deaf_agent)
 	struct gpc_error err;
 	bool ended;
 
-	run(lab, sv, job, 1);
+	lab_run(lab, sv, job, 1);
 	assert_ok(gpc_request_cancel(lab->s, job, false, &ended, &err));
 	for (int i = 0; i < 10 * 60 && !lab_step(sv); i += 5) {
 		lab_beat(lab, job, 1, 0, GPC_PHASE_RUN);
@@ -584,7 +566,7 @@ TEST(cancel_loses_against_success)
 	struct gpc_error err;
 	bool ended;
 
-	run(lab, sv, job, 1);
+	lab_run(lab, sv, job, 1);
 	assert_ok(gpc_request_cancel(lab->s, job, false, &ended, &err));
 	end(lab, job, 1, 0, GPC_REASON_COMPLETED, 0, 0);
 	lab_finish(sv, 5 * MINUTE);
@@ -603,7 +585,7 @@ TEST(resume_goes_on_from_the_checkpoint)
 	struct gpc_supervision *sv = lab_supervise(lab->s, job);
 	struct gpc_error err;
 
-	run(lab, sv, job, 1);
+	lab_run(lab, sv, job, 1);
 	lab_checkpoint(lab, job, 1, 1, "final");
 	end(lab, job, 1, 0, GPC_REASON_EXIT_CODE, 1, 0);
 	lab_finish(sv, MINUTE);
@@ -613,7 +595,7 @@ TEST(resume_goes_on_from_the_checkpoint)
 	assert_false(index_is_done(lab, job));
 	gpc_supervision_free(sv);
 	sv = lab_supervise(lab->s, job);
-	run(lab, sv, job, 2);
+	lab_run(lab, sv, job, 2);
 	assert_string_equal(gpc_job_state_try(
 		(struct gpc_job_state *)lab_state(sv), 2)->resume_from,
 		"1-1-final");

@@ -16,21 +16,6 @@ static struct gpc_money usd(int64_t cents)
 	return (struct gpc_money){ .micros = cents * 10000, .currency = "USD" };
 }
 
-/* Brings the job to RUNNING. */
-static void run(struct lab *lab, struct gpc_supervision *sv, const char *job,
-	int attempt)
-{
-	for (int i = 0; i < 20 && (lab_state(sv)->attempt < attempt ||
-		lab_state(sv)->status < GPC_JOB_STARTING ||
-		lab_state(sv)->status > GPC_JOB_RUNNING); i++) {
-		lab_step(sv);
-		lab_advance(1000);
-	}
-	lab_beat(lab, job, attempt, 0, GPC_PHASE_RUN);
-	lab_step(sv);
-	assert_status(sv, "RUNNING");
-}
-
 static int update(struct lab *lab, const char *job, struct gpc_money cost,
 	int64_t time_ms, bool may_end, struct gpc_update_result *x)
 {
@@ -88,7 +73,7 @@ TEST(a_higher_cost_goes_on)
 	gpc_auto(gpc_exit) struct gpc_exit end = { .reason = GPC_REASON_LIFETIME };
 	int64_t first;
 
-	run(lab, sv, job, 1);
+	lab_run(lab, sv, job, 1);
 	first = lab_state(sv)->nodes.v[0].expires_ms;
 	assert_true(first > 0);
 	/* Its node was bought for as long as the money lasts. */
@@ -105,7 +90,7 @@ TEST(a_higher_cost_goes_on)
 	lab_exit(lab, job, 1, 0, GPC_REASON_LIFETIME, 0, 0);
 	lab_beat(lab, job, 1, 0, GPC_PHASE_DONE);
 	lab_leave(lab, job);
-	run(lab, sv, job, 2);
+	lab_run(lab, sv, job, 2);
 	assert_true(lab_state(sv)->nodes.v[lab_state(sv)->nodes.n - 1].expires_ms
 		> first + 60 * MINUTE);
 	gpc_supervision_free(sv);
@@ -119,7 +104,7 @@ TEST(a_lower_cost_ends_it)
 	struct gpc_supervision *sv = lab_supervise(lab->s, job);
 	gpc_auto(gpc_update_result) struct gpc_update_result x = {0};
 
-	run(lab, sv, job, 1);
+	lab_run(lab, sv, job, 1);
 	lab_advance(30 * MINUTE);
 	lab_beat(lab, job, 1, 0, GPC_PHASE_RUN);
 	lab_step(sv);
@@ -150,7 +135,7 @@ TEST(time_fits_the_lifetime)
 
 	/* Nothing is bought yet: any time will do. */
 	assert_ok(update(lab, job, NONE, 4 * 60 * MINUTE, false, &x));
-	run(lab, sv, job, 1);
+	lab_run(lab, sv, job, 1);
 	assert_ok(update(lab, job, NONE, 3 * 60 * MINUTE, false, &x));
 	assert_true(x.changed);
 	assert_fails(update(lab, job, NONE, 9 * 60 * MINUTE, false, &x),
@@ -175,7 +160,7 @@ TEST(another_currency_is_refused)
 	gpc_auto(gpc_update_result) struct gpc_update_result x = {0};
 	struct gpc_money yuan = { .micros = 80000000, .currency = "CNY" };
 
-	run(lab, sv, job, 1);
+	lab_run(lab, sv, job, 1);
 	assert_fails(update(lab, job, yuan, 0, false, &x), GPC_EUSAGE);
 	assert_has(err.msg, "USD");
 	assert_int_equal(lab_events(lab, job, "update"), 0);
@@ -191,7 +176,7 @@ TEST(an_end_that_is_not_recorded_yet)
 	struct gpc_supervision *sv = lab_supervise(lab->s, job);
 	gpc_auto(gpc_update_result) struct gpc_update_result x = {0};
 
-	run(lab, sv, job, 1);
+	lab_run(lab, sv, job, 1);
 	lab_verdict(lab, job, 1, 0, GPC_REASON_COMPLETED, 0);
 	assert_fails(update(lab, job, usd(100), 0, false, &x), GPC_ECONFLICT);
 	gpc_supervision_free(sv);

@@ -18,28 +18,13 @@
 
 #define STALE ((int64_t)61000)
 
-static void play(struct lab *lab, const char *job,
-	const struct gpc_job_state *st)
-{
-	for (int rank = 0; rank < st->num_nodes; rank++) {
-		if (st->status == GPC_JOB_STARTING ||
-			st->status == GPC_JOB_SETUP)
-			lab_beat(lab, job, st->attempt, rank, GPC_PHASE_RUN);
-		if (st->status == GPC_JOB_RUNNING) {
-			lab_exit(lab, job, st->attempt, rank,
-				GPC_REASON_COMPLETED, 0, 0);
-			lab_beat(lab, job, st->attempt, rank, GPC_PHASE_DONE);
-		}
-	}
-}
-
 static bool play_out(struct lab *lab, struct gpc_supervision *sv,
 	const char *job)
 {
 	for (int i = 0; i < 1200; i++) {
 		if (lab_step(sv))
 			return true;
-		play(lab, job, lab_state(sv));
+		lab_play(lab, job, lab_state(sv));
 		lab_advance(1000);
 	}
 	return false;

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "test.h"
+#include "store_keys.h"
 
 #include "base/fd.h"
 #include "base/path.h"
@@ -42,22 +42,6 @@ static int tear_down(void **state)
 	free(w->folder);
 	free(w);
 	return 0;
-}
-
-static int collect(void *arg, const struct gpc_object *o)
-{
-	gpc_strv_add(arg, o->key);
-	return 0;
-}
-
-static void keys_are(struct gpc_store *s, const char *want)
-{
-	gpc_auto(gpc_strv) struct gpc_strv keys = {0};
-	gpc_autostr *have = NULL;
-
-	assert_ok(gpc_store_list(s, "", NULL, collect, &keys, &err));
-	have = gpc_strv_join(&keys, " ");
-	assert_string_equal(have, want);
 }
 
 static unsigned mode_of(const struct world *w, const char *path)
@@ -216,7 +200,7 @@ static void root_goes_away(void **state)
 	assert_fails(gpc_store_put(w->s, "c", "x", 1, GPC_PUT_IF_ABSENT, &err),
 		GPC_ENOTFOUND);
 	assert_fails(gpc_store_head(w->s, "a/b", NULL, &err), GPC_ENOTFOUND);
-	assert_ok(gpc_store_list(w->s, "", NULL, collect, &keys, &err));
+	assert_ok(gpc_store_list(w->s, "", NULL, collect_key, &keys, &err));
 	assert_int_equal(keys.n, 0);
 	assert_int_equal(access(w->folder, F_OK), -1);
 }
@@ -319,7 +303,7 @@ static void small_disk(const struct world *w)
 		r = gpc_journal_append(&j, GPC_EVENT_SAVE, NULL, &err);
 	CHILD(r == -GPC_EIO && strstr(err.msg, "No space left"));
 	CHILD(!j.unsettled && gpc_boot_ms() - start < 5000);
-	CHILD(gpc_store_list(s, "", NULL, collect, &keys, &err) == 0);
+	CHILD(gpc_store_list(s, "", NULL, collect_key, &keys, &err) == 0);
 	CHILD(gpc_store_del(s, "log", &err) == 0);
 	CHILD(gpc_journal_append(&j, GPC_EVENT_SAVE, NULL, &err) == 0);
 	CHILD(gpc_journal_verify(s, "j", &err) == 0);
@@ -362,7 +346,7 @@ static void killed(void **state)
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_true(WIFSIGNALED(status));
 	}
-	assert_ok(gpc_store_list(w->s, "", NULL, collect, &keys, &err));
+	assert_ok(gpc_store_list(w->s, "", NULL, collect_key, &keys, &err));
 	for (size_t i = 0; i < keys.n; i++) {
 		struct gpc_object o;
 
@@ -407,7 +391,7 @@ static void narrow_lists(void **state)
 	for (int i = 0; i < 300; i++) {
 		gpc_auto(gpc_strv) struct gpc_strv keys = {0};
 
-		assert_ok(gpc_store_list(w->s, "jobs/j7/events/", NULL, collect,
+		assert_ok(gpc_store_list(w->s, "jobs/j7/events/", NULL, collect_key,
 			&keys, &err));
 		assert_int_equal(keys.n, 1);
 	}

@@ -2,7 +2,7 @@
  * by whatever a person types. */
 #include <stdio.h>
 
-#include "test.h"
+#include "store_keys.h"
 
 #include "base/str.h"
 #include "record/index.h"
@@ -56,22 +56,6 @@ static void lists(struct gpc_store *s, int64_t since, const char *want)
 		gpc_buf_addf(&b, "%s%s%s", b.len ? " " : "", e->job,
 			e->live ? "*" : "");
 	assert_string_equal(gpc_buf_str(&b), want);
-}
-
-static int collect(void *arg, const struct gpc_object *o)
-{
-	gpc_strv_add(arg, o->key);
-	return 0;
-}
-
-static void keys_are(struct gpc_store *s, const char *want)
-{
-	gpc_auto(gpc_strv) struct gpc_strv keys = {0};
-	gpc_autostr *have = NULL;
-
-	assert_ok(gpc_store_list(s, "", NULL, collect, &keys, &err));
-	have = gpc_strv_join(&keys, " ");
-	assert_string_equal(have, want);
 }
 
 static void life(void **state)

@@ -2,6 +2,7 @@
 #pragma once
 #include "test.h"
 
+#include "base/str.h"
 #include "store/store.h"
 
 struct count_keys { int n; const char *part; };
@@ -23,4 +24,22 @@ static inline int count_keys(struct gpc_store *s, const char *prefix,
 
 	assert_ok(gpc_store_list(s, prefix, NULL, count_key, &c, &err));
 	return c.n;
+}
+
+static inline int collect_key(void *arg, const struct gpc_object *o)
+{
+	gpc_strv_add(arg, o->key);
+	return 0;
+}
+
+/* All keys, in order, with blanks between them. */
+static inline void keys_are(struct gpc_store *s, const char *want)
+{
+	gpc_auto(gpc_strv) struct gpc_strv keys = {0};
+	gpc_autostr *have = NULL;
+	struct gpc_error err;
+
+	assert_ok(gpc_store_list(s, "", NULL, collect_key, &keys, &err));
+	have = gpc_strv_join(&keys, " ");
+	assert_string_equal(have, want);
 }
