@@ -10,6 +10,8 @@
 #include "base/str.h"
 #include "dep/archive.h"
 #include "dep/crypto.h"
+#include "dep/http.h"
+#include "dep/xml.h"
 
 #define FILE_MAX ((size_t)256 << 20)
 
@@ -87,10 +89,32 @@ static int add_script(struct packing *p, const char *loader,
 {
 	gpc_autostr *text = gpc_format("#!/bin/sh\n"
 		"case $0 in */*) here=${0%%/*} ;; *) here=. ;; esac\n"
+		"case $here in /*) ;; *) here=$PWD/$here ;; esac\n"
+		"export GPUCLOUD_CA_BUNDLE=\"$here/etc/ca-certificates.crt\"\n"
 		"exec \"$here/lib/%s\" --library-path \"$here/lib\" "
 		"\"$here/bin/gpucloud\" \"$@\"\n", loader);
 
 	return add(p, "gpucloud", true, text, strlen(text), err);
+}
+
+/* One use of each library that is opened at its first one. */
+static int use_all(char ret_hex[GPC_SHA256_HEX], struct gpc_error *err)
+{
+	static const struct gpc_http_settings settings = {0};
+	gpc_autoptr(gpc_http) *http = NULL;
+	gpc_autoptr(gpc_xml) *xml = NULL;
+	int r = gpc_http_new(&settings, &http, err);
+
+	gpc_sha256_hex("", 0, ret_hex);
+	return r < 0 ? r : gpc_xml_parse("<a/>", 4, &xml, err);
+}
+
+static int add_certificates(struct packing *p, struct gpc_error *err)
+{
+	gpc_autostr *from = gpc_http_ca_file();
+
+	return from ? add_file(p, from, "etc", "ca-certificates.crt", false, err)
+		: 0;
 }
 
 static int pack(struct packing *p, const char *self_path,
@@ -100,12 +124,15 @@ static int pack(struct packing *p, const char *self_path,
 	const char *loader;
 	int r = gpc_tar_gz_writer_new(take_out, p->out, &p->w, err);
 
-	/* libarchive is in use; this brings in the other one. */
-	gpc_sha256_hex("", 0, p->facts.sha256);
+	/* libarchive is in use; this brings in the others. */
+	if (r == 0)
+		r = use_all(p->facts.sha256, err);
 	if (r == 0)
 		r = add_file(p, self_path, "bin", "gpucloud", true, err);
 	if (r == 0)
 		r = add_objects(p, &loader, &paths, err);
+	if (r == 0)
+		r = add_certificates(p, err);
 	if (r == 0)
 		r = add_script(p, loader, err);
 	return r < 0 ? r : gpc_archive_finish(p->w, err);

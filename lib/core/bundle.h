@@ -5,6 +5,7 @@
  *	bin/gpucloud       the program, without what only a debugger reads
  *	lib/...            its loader and shared objects, also those that are
  *	                   opened at run time
+ *	etc/ca-certificates.crt    for an image that has none
  */
 #pragma once
 #include <stdint.h>

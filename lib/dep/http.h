@@ -64,6 +64,8 @@ struct gpc_http_exchange {
  * NO_PROXY), as libcurl reads them. */
 int gpc_http_new(const struct gpc_http_settings *settings,
 	struct gpc_http **ret_h, struct gpc_error *err) gpc_must_check;
+/* The file of certificates that a bundle takes along; owned, NULL = none is here. */
+char *gpc_http_ca_file(void);
 /* Ends transfers that still run without calling `done`. */
 void gpc_http_free(struct gpc_http *h);
 GPC_CLEANUP_POINTER(gpc_http);

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "dep/http.h"
 #include "dep/http_parts.h"
 
 static const char folder[] = "/etc/ssl/certs";
@@ -57,7 +58,8 @@ static bool take_named(struct gpc_http_ca *ca)
 	return ca->file || ca->folder;
 }
 
-static bool take_known_file(struct gpc_http_ca *ca)
+/* Owned; NULL: there is none. */
+static char *known_file(void)
 {
 	const char *const files[] = {
 		"/etc/ssl/certs/ca-certificates.crt",
@@ -67,13 +69,10 @@ static bool take_known_file(struct gpc_http_ca *ca)
 		named("GPUCLOUD_CA_BUNDLE"),
 	};
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		if (files[i] && access(files[i], R_OK) == 0) {
-			ca->file = gpc_strdup(files[i]);
-			return true;
-		}
-	}
-	return false;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		if (files[i] && access(files[i], R_OK) == 0)
+			return gpc_strdup(files[i]);
+	return NULL;
 }
 
 void gpc_http_ca_find(const char *given, struct gpc_http_ca *ret_ca)
@@ -86,7 +85,18 @@ void gpc_http_ca_find(const char *given, struct gpc_http_ca *ret_ca)
 	else if (is_hashed(folder))
 		ret_ca->folder = gpc_strdup(folder);
 	else
-		take_known_file(ret_ca);
+		ret_ca->file = known_file();
+}
+
+char *gpc_http_ca_file(void)
+{
+	struct gpc_http_ca ca = {0};
+	char *file;
+
+	(void)take_named(&ca);
+	file = ca.file ? gpc_strdup(ca.file) : known_file();
+	gpc_http_ca_clear(&ca);
+	return file;
 }
 
 void gpc_http_ca_clear(struct gpc_http_ca *ca)

@@ -15,9 +15,10 @@ gpc agent --bundle two.tgz >/dev/null 2>&1
 cmp -s one.tgz two.tgz
 ok $? "the same program gives the same bytes"
 names=$(tar tzf one.tgz)
-for lib in libarchive libcrypto libzstd libcjson libyaml libc.so ld-; do
+for lib in libarchive libcrypto libzstd libcjson libyaml libcurl libssl libexpat libc.so ld-; do
 	like "$names" "^lib/$lib" "it holds $lib"
 done
+like "$names" "^etc/ca-certificates.crt" "and certificates"
 
 image=$T/image
 mkdir -p "$image/opt/gpucloud" "$image/bin" "$image/proc" "$image/dev" \
