@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Lets botocore and the openssl command sign what we sign, and compares.
+"""Lets botocore, the stand-in for clouds (tests/fakecloud) and the openssl command
+sign what we sign, and compares.
 
   sign_peers.py SIGN-DRIVER
 
@@ -7,6 +8,7 @@ Requests are random but the same each time; SIGN_SEED and SIGN_COUNT change that
 Of botocore only the steps of its signature are called, so that the time is ours.
 """
 import base64
+import hashlib
 import json
 import os
 import random
@@ -17,6 +19,8 @@ import tempfile
 from datetime import datetime, timezone
 from urllib.parse import quote
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.dont_write_bytecode = True
 DRIVER = sys.argv[1]
 COUNT = int(os.environ.get("SIGN_COUNT", "300"))
 SEED = int(os.environ.get("SIGN_SEED", "4"))
@@ -159,16 +163,140 @@ def compare_botocore():
                + "\n".join(wrong[:1]))
 
 
+# --- the stand-in: written apart from ours, by the published rules ---
+def target(j, more):
+    pairs = j["query"] + more
+    return j["path"] + "?" + "&".join(
+        quote(n, safe="-_.~") + ("" if v is None else "=" + quote(v, safe="-_.~"))
+        for n, v in pairs)
+
+
+def by_acs(j):
+    from fakecloud import acs
+    from fakecloud.http1 import Request
+    payload = hashlib.sha256(j["body"].encode()).hexdigest()
+    sent = [["host", j["host"]], ["x-acs-date", j["now"]],
+            ["x-acs-signature-nonce", j["nonce"]],
+            ["x-acs-content-sha256", payload], *j["headers"]]
+    if "token" in j:
+        sent.append(["x-acs-security-token", j["token"]])
+    signed = sorted(n for n, _ in sent if n != "accept")
+    request = Request(j["method"], target(j, []), sent, True)
+    canonical = acs.canonical_request(request, j["path"], signed, payload)
+    return acs.signature(j["secret"], canonical)[0], canonical
+
+
+def acs_case():
+    j = case(False, False)
+    j.update(how="acs3", scheme="https", port=443, nonce=word("0123abcd", 32),
+             body=j.get("body", ""), headers=[["x-acs-action", word(PLAIN)],
+                                              ["x-acs-version", "2014-05-26"],
+                                              ["accept", "application/json"]])
+    if j["body"]:
+        j["headers"].append(["content-type", "text/plain; a=b "])
+    j["host"] = "ecs.cn-hangzhou.aliyuncs.com"
+    return j
+
+
+def compact(now):
+    return now.replace("-", "").replace(":", "")
+
+
+def by_oss(j):
+    from fakecloud import oss4
+    from fakecloud.http1 import Request
+    stamp, more = compact(j["now"]), []
+    scope = f"{stamp[:8]}/{j['region']}/oss/aliyun_v4_request"
+    sent = list(j["headers"])
+    if j["in_url"]:
+        more = [["x-oss-signature-version", "OSS4-HMAC-SHA256"],
+                ["x-oss-date", stamp], ["x-oss-expires", str(j["expires"])],
+                ["x-oss-credential", f"{j['id']}/{scope}"]]
+    else:
+        sent += [["x-oss-date", stamp],
+                 ["x-oss-content-sha256", "UNSIGNED-PAYLOAD"]]
+    if "token" in j:
+        (more if j["in_url"] else sent).append(
+            ["x-oss-security-token", j["token"]])
+    request = Request(j["method"], target(j, more), sent, True)
+    canonical = oss4.canonical_request(request, j.get("bucket"), j.get("object"), [])
+    return oss4.signature(j["secret"], stamp, scope, canonical)[0], canonical
+
+
+def oss_case():
+    j = case(True, rng.random() < 0.5)
+    j.update(how="oss4", region="cn-hangzhou", headers=[
+        ["range", "bytes=0-1"], [f"x-oss-meta-{word('ab')}", word(PLAIN + " ")],
+        ["content-type", " text/plain"]])
+    j["query"] = [q for q in query(True)]
+    if rng.random() < 0.9:
+        j["bucket"] = word("abc-")
+        if rng.random() < 0.9:
+            j["object"] = word(ODD, 40)
+    return j
+
+
+def by_google(j, pem):
+    from fakecloud import sigv4
+    from fakecloud.http1 import Request
+    stamp = compact(j["now"])
+    scope = f"{stamp[:8]}/auto/storage/goog4_request"
+    sent = [["host", j["host"]], *j["headers"]]
+    signed = sorted({n for n, _ in sent})
+    more = [["X-Goog-Algorithm", "GOOG4-RSA-SHA256"],
+            ["X-Goog-Credential", f"{j['email']}/{scope}"],
+            ["X-Goog-Date", stamp], ["X-Goog-Expires", str(j["expires"])],
+            ["X-Goog-SignedHeaders", ";".join(signed)]]
+    request = Request(j["method"], target(j, more), sent, True)
+    canonical = sigv4.canonical_request(
+        request, j["path"], sigv4.canonical_query(request.query), signed,
+        "UNSIGNED-PAYLOAD")
+    text = "\n".join(["GOOG4-RSA-SHA256", stamp, scope,
+                      hashlib.sha256(canonical.encode()).hexdigest()])
+    return by_openssl(text, pem).hex(), canonical
+
+
+def google_case():
+    j = case(True, True)
+    j.update(how="gcs", email=word("abc.") + "@p.iam.gserviceaccount.com",
+             host="storage.googleapis.com", port=443, scheme="https")
+    return j
+
+
+def compare_stand_in(name, make, sign, n, *key):
+    cases = [make() for _ in range(n)]
+    ours = drive(cases, *key)
+    wrong = []
+    for j, signature in zip(cases, ours):
+        theirs, canonical = sign(j, *key)
+        if theirs != signature:
+            wrong.append(f"{json.dumps(j)}\n{canonical}")
+    report(len(ours) == n and not wrong, f"{name} as by the stand-in",
+           f"{len(wrong)} of {n} differ, seed {SEED}\n" + "\n".join(wrong[:1]))
+
+
 # --- openssl ---
+def new_key(folder, bits):
+    pem = f"{folder}/{bits}.pem"
+    subprocess.run(["openssl", "genpkey", "-algorithm", "RSA", "-pkeyopt",
+                    f"rsa_keygen_bits:{bits}", "-out", pem], check=True,
+                   capture_output=True)
+    return pem
+
+
+def by_openssl(text, pem):
+    return subprocess.run(["openssl", "dgst", "-sha256", "-sign", pem],
+                          input=text.encode(), capture_output=True,
+                          check=True).stdout
+
+
 def unbase64(text):
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
 def check_token(j, token, pem):
     head, claims, signature = token.split(".")
-    want = subprocess.run(["openssl", "dgst", "-sha256", "-sign", pem],
-                          input=f"{head}.{claims}".encode(),
-                          capture_output=True, check=True).stdout
+    want = by_openssl(f"{head}.{claims}", pem)
     now = int(datetime.strptime(j["now"], "%Y-%m-%dT%H:%M:%SZ")
               .replace(tzinfo=timezone.utc).timestamp())
     named = {n: j[n] for n in ("iss", "sub", "aud", "scope") if n in j}
@@ -181,10 +309,7 @@ def check_token(j, token, pem):
 
 
 def compare_openssl(folder, bits):
-    pem = f"{folder}/{bits}.pem"
-    subprocess.run(["openssl", "genpkey", "-algorithm", "RSA", "-pkeyopt",
-                    f"rsa_keygen_bits:{bits}", "-out", pem], check=True,
-                   capture_output=True)
+    pem = new_key(folder, bits)
     cases = []
     for _ in range(5):
         j = {"how": "jwt", "now": "2024-01-02T03:04:05Z",
@@ -200,14 +325,21 @@ def compare_openssl(folder, bits):
 
 def main():
     compare_botocore()
+    compare_stand_in("ACS3: signed", acs_case, by_acs, COUNT // 4)
+    compare_stand_in("OSS: signed", oss_case, by_oss, COUNT // 4)
     folder = tempfile.mkdtemp(prefix="gpucloud-test-")
+    rsa = [f"tokens by a key of {bits} bits are signed as by openssl"
+           for bits in (2048, 3072)]
+    google = "Cloud Storage: URLs are signed"
     try:
-        for bits in (2048, 3072):
-            name = f"tokens by a key of {bits} bits are signed as by openssl"
-            if shutil.which("openssl"):
-                report(compare_openssl(folder, bits), name)
-            else:
+        if not shutil.which("openssl"):
+            for name in rsa + [google]:
                 report(True, name, skip="openssl is not here")
+        else:
+            for bits, name in zip((2048, 3072), rsa):
+                report(compare_openssl(folder, bits), name)
+            compare_stand_in(google, google_case, by_google, COUNT // 10,
+                             f"{folder}/2048.pem")
     finally:
         shutil.rmtree(folder)
     print(f"1..{done}")
