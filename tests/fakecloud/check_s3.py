@@ -387,3 +387,13 @@ def test_s3_conflicts_of_a_race(cloud):
         thread.join()
     assert codes.count("won") <= 1
     assert set(codes) <= {"won", "PreconditionFailed", "ConditionalRequestConflict"}
+
+
+def test_s3_versioning(cloud):
+    s3 = client(cloud)
+    same(s3.get_bucket_versioning(Bucket="bucket").get("Status"), None)
+    cloud.set(versioning=True)
+    same(s3.get_bucket_versioning(Bucket="bucket")["Status"], "Enabled")
+    made = s3.put_object(Bucket="bucket", Key="k", Body=b"x")["VersionId"]
+    same(s3.head_object(Bucket="bucket", Key="k")["VersionId"], made)
+    same(s3.delete_object(Bucket="bucket", Key="k")["DeleteMarker"], True)

@@ -117,8 +117,8 @@ class Oss(RestStore):
         return made
 
     def check_write(self, request, found, precondition):
-        """With versioning, the header has no effect: the setting `ignore`."""
-        mode = self.settings["conditions"]
+        """With versioning, the header has no effect."""
+        mode = "ignore" if self.settings["versioning"] else self.settings["conditions"]
         if (request.get("x-oss-forbid-overwrite") or "").lower() != "true" or mode == "ignore":
             return
         if mode == "refuse":

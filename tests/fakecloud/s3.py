@@ -252,7 +252,20 @@ class S3(RestStore):
         return given
 
     def put_headers(self, made):
-        return [("x-amz-server-side-encryption", "AES256")] + checksum_headers(made)
+        return [("x-amz-server-side-encryption", "AES256")] + self.version(made) + \
+            checksum_headers(made)
+
+    def version(self, made):
+        if not self.settings["versioning"]:
+            return []
+        return [("x-amz-version-id", "%s.%d" % (made.etag.strip('"')[:16], made.generation))]
+
+    def do_delete_object(self, request):
+        answer = super().do_delete_object(request)
+        if self.settings["versioning"]:
+            answer.headers += [("x-amz-delete-marker", "true"),
+                               ("x-amz-version-id", "deleted." + request.id)]
+        return answer
 
     def part_headers(self, part):
         return checksum_headers(part)
@@ -318,7 +331,7 @@ class S3(RestStore):
 
     def object_headers(self, request, found):
         headers = super().object_headers(request, found)
-        headers.append(("x-amz-server-side-encryption", "AES256"))
+        headers += [("x-amz-server-side-encryption", "AES256")] + self.version(found)
         if found.storage_class != "STANDARD":
             headers.append(("x-amz-storage-class", found.storage_class))
         if found.restored:
@@ -351,7 +364,8 @@ class S3(RestStore):
 
     def do_get_bucket_versioning(self, request):
         self.bucket(request)
-        return xmltext.answer("VersioningConfiguration")
+        state = "Enabled" if self.settings["versioning"] else None
+        return xmltext.answer("VersioningConfiguration", ("Status", state))
 
     def do_get_bucket_lifecycle(self, request):
         self.bucket(request)

@@ -13,6 +13,7 @@ DEFAULTS = {
     "region": "us-east-1",       # of endpoints that name none
     "clock_offset": 0,           # seconds that the servers' clock is wrong
     "conditions": "honour",      # of writes: honour | ignore | refuse (501) | racy
+    "versioning": False,         # as far as answers tell; older versions are not kept
     "race_409": False,           # conditional creates of one key at a time get 409
     "min_part": 5 << 20,         # bytes of every part but the last
     "unsigned_http": False,      # take UNSIGNED-PAYLOAD without TLS

@@ -31,13 +31,14 @@ start() {
 	mkdir -p "$dir" && rm -f "$dir/ready.json"
 	PYTHONPATH=$(cd "$(dirname "$0")/.." && pwd)
 	export PYTHONPATH
-	begin "$dir" fakecloud "$PYTHON" -B -m fakecloud --dir "$dir/bodies" \
+	data=$(make_data "$dir") || die "no place for data"
+	begin "$dir" fakecloud "$PYTHON" -B -m fakecloud --dir "$data" \
 		--ready "$dir/ready.json" "$@"
 	end=$(($(date +%s) + LIMIT))
 	until [ -f "$dir/ready.json" ]; do
 		if ! alive "$dir" fakecloud || [ "$(date +%s)" -ge $end ]; then
 			cat "$dir/log/fakecloud.log" >&2
-			end_all "$dir"
+			stop
 			die "does not start"
 		fi
 		sleep 0.1
@@ -47,7 +48,8 @@ start() {
 
 stop() {
 	end_all "$dir"
-	rm -rf "$dir/bodies" "$dir/env" "$dir/ready.json"
+	remove_data "$dir"
+	rm -f "$dir/env" "$dir/ready.json"
 }
 
 [ $# -ge 2 ] || usage "[OPTION…]"

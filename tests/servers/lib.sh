@@ -101,6 +101,22 @@ started() {
 	die "does not start"
 }
 
+# make_data DIR: prints a folder for a server's bulk, in memory where there is such a
+# place (which has what Swift needs, extended attributes); remove_data removes it.
+make_data() {
+	for m_place in /dev/shm "$1"; do
+		mktemp -d "$m_place/gpucloud-$NAME.XXXXXX" 2>/dev/null >"$1/data" || continue
+		cat "$1/data"
+		return
+	done
+	return 1
+}
+
+remove_data() {
+	[ ! -s "$1/data" ] || rm -rf "$(cat "$1/data")"
+	rm -f "$1/data"
+}
+
 usage() {
 	die "usage: sh $0 start DIR $* | stop DIR"
 }

@@ -80,15 +80,6 @@ rings() { # ACCOUNT-PORT CONTAINER-PORT OBJECT-PORT
 	X
 }
 
-# In memory where there is such a place: it is much faster, and has what Swift needs,
-# extended attributes.
-make_data() {
-	for place in /dev/shm "$dir"; do
-		data=$(mktemp -d "$place/gpucloud-swift.XXXXXX" 2>/dev/null) && break
-	done
-	mkdir -p "$data/d1" && echo "$data" >"$dir/data" || die "no place for data"
-}
-
 start() {
 	for p in proxy account container object; do
 		need "swift-$p-server" "swift-$p"
@@ -96,7 +87,8 @@ start() {
 	need memcached memcached
 	need curl curl
 	mkdir -p "$dir/etc" || exit 1
-	make_data
+	data=$(make_data "$dir") || die "no place for data"
+	mkdir -p "$data/d1"
 	cat >"$dir/etc/swift.conf" <<-'X'
 		[swift-hash]
 		swift_hash_path_prefix = a
@@ -133,8 +125,8 @@ start() {
 
 stop() {
 	end_all "$dir"
-	[ ! -f "$dir/data" ] || rm -rf "$(cat "$dir/data")"
-	rm -f "$dir/data" "$dir/env"
+	remove_data "$dir"
+	rm -f "$dir/env"
 }
 
 [ $# -eq 2 ] || usage
