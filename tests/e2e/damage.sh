@@ -112,7 +112,7 @@ like "$err" "checkpoint could not be saved: .*checkpoints/" \
 # --- a checkpoint ------------------------------------------------------------------
 cat >steps.yaml <<'Y'
 name: steps
-checkpoint: {path: ckpt, upload_every: 1h}
+checkpoint: {path: ckpt, upload_every: 1h, keep: 9}
 run: |
   [ -z "${GPUCLOUD_RESUME_FROM:-}" ] || echo "goes on from $(cat ckpt/state)"
   i=0
