@@ -26,6 +26,7 @@ static const char *const places[][2] = {
 	{"mount_cached", "file_mounts.config.mount_cached"},
 	{"ask", "checkpoint.ask"},
 	{"artifact", "artifacts"},
+	{"notice", "notify"},
 	{"idle", "limits.idle"},
 	{"volume", "volumes"},
 	{"readiness_probe", "service.readiness_probe"},

@@ -9,7 +9,9 @@
 #include "base/time.h"
 #include "cmd/job_metrics.h"
 #include "cmd/phrase.h"
+#include "core/notify.h"
 #include "core/supervise.h"
+#include "model/spec_notify.h"
 #include "record/checkpoint.h"
 #include "record/update.h"
 
@@ -78,17 +80,13 @@ static void add_cost(struct detail *d, const struct gpc_view *v)
 }
 
 /* What holds now; what `update` changed is marked. */
-static void add_limits(struct detail *d, const struct gpc_view *v)
+static void add_limits(struct detail *d, const struct gpc_spec *spec,
+	const struct gpc_job_state *st)
 {
-	const struct gpc_job_state *st = &v->state;
 	gpc_auto(gpc_strv) struct gpc_strv words = {0};
-	gpc_auto(gpc_spec) struct gpc_spec spec = {0};
-	struct gpc_spec_limits l;
+	struct gpc_spec_limits l = gpc_update_limits(spec, st);
 	gpc_autostr *text = NULL;
 
-	if (gpc_spec_from_json(v->job.spec, v->job.id, &spec, NULL, NULL))
-		return;
-	l = gpc_update_limits(&spec, st);
 	if (l.cost.currency[0]) {
 		gpc_autostr *cost = gpc_phrase_money(l.cost);
 		gpc_strv_addf(&words, "cost %s%s", cost, st->cost_limit_n ?
@@ -102,6 +100,50 @@ static void add_limits(struct detail *d, const struct gpc_view *v)
 	text = gpc_strv_join(&words, ", ");
 	if (words.n)
 		row(d, "Limits:", text);
+}
+
+static void add_priority(struct detail *d, const struct gpc_spec *spec,
+	const struct gpc_job_state *st)
+{
+	int n = gpc_update_priority(spec, st);
+	gpc_autostr *text = gpc_format("%d%s", n, st->priority_n ?
+		" (updated)" : "");
+
+	if (n || st->priority_n)
+		row(d, "Priority:", text);
+}
+
+static void add_notify(struct detail *d, struct gpc_session *s,
+	const struct gpc_view *v, const struct gpc_spec *spec)
+{
+	gpc_auto(gpc_spec_notify) struct gpc_spec_notify list = {0};
+	gpc_autostr *failed = NULL;
+
+	if (gpc_update_notify(spec, &v->state, &list, NULL) || !list.n)
+		return;
+	for (size_t i = 0; i < list.n; i++) {
+		gpc_autostr *text = gpc_notice_text(&list.v[i]);
+
+		row(d, i ? "" : "Notify:", text);
+	}
+	failed = gpc_notify_failure(s, v->job.id);
+	if (failed) {
+		gpc_autostr *text = gpc_format("failed: %s", failed);
+
+		row(d, "", text);
+	}
+}
+
+static void add_wishes(struct detail *d, struct gpc_session *s,
+	const struct gpc_view *v)
+{
+	gpc_auto(gpc_spec) struct gpc_spec spec = {0};
+
+	if (gpc_spec_from_json(v->job.spec, v->job.id, &spec, NULL, NULL))
+		return;
+	add_limits(d, &spec, &v->state);
+	add_priority(d, &spec, &v->state);
+	add_notify(d, s, v, &spec);
 }
 
 /* --- where it is from ------------------------------------------------------ */
@@ -260,7 +302,7 @@ int gpc_job_detail(struct gpc_cmd *c, struct gpc_session *s,
 	add_state(&d, v);
 	add_times(&d, v);
 	add_cost(&d, v);
-	add_limits(&d, v);
+	add_wishes(&d, s, v);
 	add_origin(&d, s, v);
 	add_checkpoints(&d, s, v);
 	add_metrics(&d, s, v);

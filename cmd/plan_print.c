@@ -11,6 +11,7 @@
 #include "cmd/offer_row.h"
 #include "cmd/phrase.h"
 #include "cmd/wrap.h"
+#include "model/spec_notify.h"
 
 enum { BIGGEST = 5, RULES = 6 };
 
@@ -333,6 +334,30 @@ static void say_recovery(struct gpc_cmd *c, const struct gpc_spec *spec)
 	item(c, "if lost", text);
 }
 
+/* --- who comes first, and who is told ---------------------------------------- */
+static void say_priority(struct gpc_cmd *c, const struct gpc_spec *spec)
+{
+	int n = gpc_spec_priority(spec);
+	gpc_autostr *text = gpc_format("%d: %s waiting jobs of priority 0", n,
+		n > 0 ? "bought before" : "bought after");
+
+	if (n)
+		item(c, "priority", text);
+}
+
+/* Commands that this spec has run on this machine: whoever got it from somebody
+ * else must see them first. */
+static void say_notify(struct gpc_cmd *c, const struct gpc_spec *spec)
+{
+	for (size_t i = 0; i < spec->notify.n; i++) {
+		gpc_autostr *raw = gpc_notice_text(&spec->notify.v[i]);
+		gpc_autostr *safe = one_line(raw);
+		gpc_autostr *text = gpc_format("runs here, as you: %s", safe);
+
+		item(c, i ? "" : "notify", text);
+	}
+}
+
 void gpc_plan_say(struct gpc_cmd *c, const struct gpc_plan_text *t)
 {
 	if (c->talk.quiet)
@@ -349,6 +374,8 @@ void gpc_plan_say(struct gpc_cmd *c, const struct gpc_plan_text *t)
 	say_workspace(c, t);
 	say_mounts(c, t);
 	say_recovery(c, t->spec);
+	say_priority(c, t->spec);
+	say_notify(c, t->spec);
 	item(c, "supervisor", "a background process on this machine, until "
 		"the job ends");
 }
@@ -475,6 +502,8 @@ struct gpc_json *gpc_plan_json(const struct gpc_plan_text *t)
 	gpc_json_set(j, "checkpoint_path",
 		gpc_json_string(t->spec->checkpoint.path));
 	gpc_json_set(j, "workdir", gpc_json_string(t->spec->workdir));
+	gpc_json_set_int(j, "priority", gpc_spec_priority(t->spec));
+	gpc_json_set(j, "notify", gpc_notify_json(&t->spec->notify));
 	add_sent(j, t);
 	return j;
 }

@@ -15,6 +15,7 @@
 #include "cmd/input.h"
 
 #define SPEC_MAX ((size_t)16 << 20)
+#define NOTIFY_MAX ((size_t)1 << 20)
 #define SECRET_MAX ((size_t)1 << 20)
 
 /* --- the outside world ----------------------------------------------------- */
@@ -151,7 +152,37 @@ static const char *option_value(const struct gpc_spec_cli *cli,
 	return *at;
 }
 
-static int override(const struct gpc_spec_cli *cli, struct gpc_spec *spec,
+int gpc_spec_notify_text(const char *value, const struct gpc_cancel *cancel,
+	char **ret_text, struct gpc_error *err)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	int r;
+
+	if (*value != '@') {
+		*ret_text = gpc_strdup(value);
+		return 0;
+	}
+	r = gpc_input_read(value + 1, NOTIFY_MAX, cancel, &b, err);
+	if (!r && b.len && memchr(b.data, '\0', b.len))
+		r = gpc_fail(err, GPC_ECONFIG, "%s holds a NUL byte", value + 1);
+	return r ? gpc_wrap(err, r, "--notify") :
+		gpc_buf_finish(&b, ret_text, err);
+}
+
+static int override_one(const char *word, const char *value,
+	const struct gpc_cancel *cancel, struct gpc_spec *spec,
+	struct gpc_strv *warnings, struct gpc_error *err)
+{
+	gpc_autostr *text = NULL;
+	int r = gpc_eq(word, "notify") ?
+		gpc_spec_notify_text(value, cancel, &text, err) : 0;
+
+	return r ? r : gpc_spec_override(spec, word, text ? text : value,
+		warnings, err);
+}
+
+static int override(const struct gpc_spec_cli *cli,
+	const struct gpc_cancel *cancel, struct gpc_spec *spec,
 	struct gpc_strv *warnings, struct gpc_error *err)
 {
 	size_t n;
@@ -159,7 +190,7 @@ static int override(const struct gpc_spec_cli *cli, struct gpc_spec *spec,
 
 	for (size_t i = 0; i < n; i++) {
 		const char *value = option_value(cli, o[i].word);
-		int r = value ? gpc_spec_override(spec, o[i].word, value,
+		int r = value ? override_one(o[i].word, value, cancel, spec,
 			warnings, err) : 0;
 
 		if (r)
@@ -206,7 +237,7 @@ static int change(struct gpc_cmd *c, const struct gpc_spec_cli *cli,
 	struct gpc_spec *spec, const struct gpc_spec_host *host,
 	struct gpc_strv *warnings, struct gpc_error *err)
 {
-	int r = override(cli, spec, warnings, err);
+	int r = override(cli, c->cancel, spec, warnings, err);
 
 	if (!r && cli->workdir && cli->git_url)
 		r = gpc_fail(err, GPC_EUSAGE, "--workdir and --git-url exclude "

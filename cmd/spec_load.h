@@ -12,6 +12,7 @@ struct gpc_spec_cli {
 	const char *spot, *instance_type, *image, *disk_size, *disk_tier;
 	const char *network_tier, *ports, *max_hourly_cost, *max_cost, *time;
 	const char *setup_time, *deadline, *checkpoint, *strict;
+	const char *priority, *notify;
 	struct gpc_strv env, secret;
 	const char *env_file;
 };
@@ -33,6 +34,10 @@ void gpc_spec_host_init(struct gpc_spec_host_owned *h,
 	const struct gpc_cancel *cancel);
 void gpc_spec_host_owned_clear(struct gpc_spec_host_owned *h);
 GPC_CLEANUP_VALUE(gpc_spec_host_owned);
+/* The YAML that --notify means: its own text, or that of the file of @FILE.
+ * Owned. */
+int gpc_spec_notify_text(const char *value, const struct gpc_cancel *cancel,
+	char **ret_text, struct gpc_error *err) gpc_must_check;
 /* Values of --secret K, K=@FILE, K=V, as names and values. */
 int gpc_spec_secrets(struct gpc_cmd *c, const struct gpc_strv *args,
 	struct gpc_pairs *ret_pairs, struct gpc_error *err) gpc_must_check;

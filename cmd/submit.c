@@ -141,6 +141,10 @@ static int check_now(const struct gpc_spec *spec, struct gpc_error *err)
 			r = must_be(spec, "file_mounts",
 				gpc_spec_source_path(m->sources.v[i]), err);
 	}
+	gpc_vec_each(x, &spec->notify) {
+		if (!r && x->command.n && *x->command.v[0] == '/')
+			r = must_be(spec, "notify", x->command.v[0], err);
+	}
 	return r;
 }
 

@@ -1,4 +1,5 @@
-/* `gpucloud update`: other limits for a job that has not ended. What a node was
+/* `gpucloud update`: other limits for a job that has not ended, another priority,
+ * others who are told. What a node was
  * bought with, and what was submitted, cannot change: options for that are
  * known here only to say why.
  */
@@ -7,10 +8,12 @@
 #include "cmd/command.h"
 #include "cmd/phrase.h"
 #include "cmd/session_open.h"
+#include "cmd/spec_load.h"
 #include "core/update.h"
+#include "model/spec_notify.h"
 
 struct update {
-	const char *max_cost, *time;
+	const char *max_cost, *time, *priority, *notify;
 	bool yes;
 	const char *refused;
 };
@@ -25,6 +28,12 @@ static const struct gpc_opt options[] = {
 		"cap on all that the job costs", .key = GPC_OPT_NO_KEY),
 	GPC_OPT_STR(0, "time", struct update, time, "TIME",
 		"running time over all attempts", .key = GPC_OPT_NO_KEY),
+	GPC_OPT_STR(0, "priority", struct update, priority, "N",
+		"which of several waiting jobs is bought first",
+		.key = GPC_OPT_NO_KEY),
+	GPC_OPT_STR(0, "notify", struct update, notify, "ITEM|@FILE|none",
+		"who is told, as YAML of the spec's notify",
+		.key = GPC_OPT_NO_KEY),
 	GPC_OPT_FLAG('y', "yes", struct update, yes,
 		"also when that ends the job at once", .key = GPC_OPT_NO_KEY),
 	NEVER("name"), NEVER("workdir"), NEVER("env"), NEVER("env-file"),
@@ -33,7 +42,7 @@ static const struct gpc_opt options[] = {
 	NEVER("memory"), NEVER("spot"), NEVER("instance-type"), NEVER("image"),
 	NEVER("disk-size"), NEVER("disk-tier"), NEVER("network-tier"),
 	NEVER("ports"), NEVER("max-hourly-cost"), NEVER("setup-time"),
-	NEVER("deadline"), NEVER("priority"), NEVER("notify"),
+	NEVER("deadline"),
 	GPC_OPT_END
 };
 
@@ -50,8 +59,6 @@ static const struct { const char *word, *why; } never[] = {
 	{"disk-tier", bought}, {"network-tier", bought}, {"ports", bought},
 	{"max-hourly-cost", "its offers were chosen by it"},
 	{"setup-time", lifetime}, {"deadline", lifetime},
-	{"priority", "there is no queue yet that would heed it"},
-	{"notify", "notifications are not sent yet, so nothing would heed it"},
 };
 
 static int check_words(const struct gpc_cmd *c, struct gpc_error *err)
@@ -60,48 +67,67 @@ static int check_words(const struct gpc_cmd *c, struct gpc_error *err)
 	int r;
 
 	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
-		bool later = gpc_eq(never[i].word, "priority") ||
-			gpc_eq(never[i].word, "notify");
-
 		if (!gpc_cmd_given(c, never[i].word))
 			continue;
 		r = gpc_fail(err, GPC_EUSAGE, "--%s cannot be updated: %s",
 			never[i].word, never[i].why);
-		if (!later)
-			gpc_hint(err, "submit the job again with it; an update "
-				"changes --max-cost and --time");
+		gpc_hint(err, "submit the job again with it; an update changes "
+			"--max-cost, --time, --priority and --notify");
 		return r;
 	}
 	if (c->argc > 1)
 		return gpc_fail(err, GPC_EUSAGE, "update: one argument too "
 			"many: \"%s\"", c->argv[1]);
-	if (o->max_cost || o->time)
+	if (o->max_cost || o->time || o->priority || o->notify)
 		return 0;
 	r = gpc_fail(err, GPC_EUSAGE, "update: what?");
-	gpc_hint(err, "give --max-cost or --time");
+	gpc_hint(err, "give --max-cost, --time, --priority or --notify");
 	return r;
 }
 
-/* The values as the spec reads them. */
-static int read_values(const struct update *o, struct gpc_update *u,
-	struct gpc_error *err)
+/* Paths of programs start in the folder where the command was typed. */
+static int read_notify(const struct gpc_cmd *c, const char *value,
+	struct gpc_spec *spec, struct gpc_error *err)
 {
-	gpc_auto(gpc_spec) struct gpc_spec spec = {0};
+	gpc_auto(gpc_spec_host_owned) struct gpc_spec_host_owned h;
+	gpc_autostr *text = NULL;
+	int r;
+
+	gpc_spec_host_init(&h, c->cancel);
+	r = gpc_spec_notify_text(value, c->cancel, &text, err);
+	if (!r)
+		r = gpc_spec_override(spec, "notify", text, NULL, err);
+	if (!r)
+		r = gpc_spec_resolve(spec, &h.host, NULL, err);
+	return r ? r : gpc_spec_notify_check(spec, err);
+}
+
+/* The values as the spec reads them; u borrows from spec. */
+static int read_values(const struct gpc_cmd *c, struct gpc_spec *spec,
+	struct gpc_update *u, struct gpc_error *err)
+{
+	const struct update *o = c->ctx;
 	int r = 0;
 
-	gpc_spec_init(&spec);
+	gpc_spec_init(spec);
 	if (o->max_cost)
-		r = gpc_spec_override(&spec, "max-cost", o->max_cost, NULL, err);
+		r = gpc_spec_override(spec, "max-cost", o->max_cost, NULL, err);
 	if (!r && o->time)
-		r = gpc_spec_override(&spec, "time", o->time, NULL, err);
-	if (!r && o->max_cost && spec.limits.cost.micros <= 0)
+		r = gpc_spec_override(spec, "time", o->time, NULL, err);
+	if (!r && o->priority)
+		r = gpc_spec_override(spec, "priority", o->priority, NULL, err);
+	if (!r && o->notify)
+		r = read_notify(c, o->notify, spec, err);
+	if (!r && o->max_cost && spec->limits.cost.micros <= 0)
 		r = gpc_fail(err, GPC_EUSAGE, "--max-cost %s: a limit is more "
 			"than 0; `gpucloud cancel` ends a job", o->max_cost);
-	if (!r && o->time && spec.limits.time_ms <= 0)
+	if (!r && o->time && spec->limits.time_ms <= 0)
 		r = gpc_fail(err, GPC_EUSAGE, "--time %s: a limit is more than "
 			"0; `gpucloud cancel` ends a job", o->time);
-	u->cost = o->max_cost ? spec.limits.cost : (struct gpc_money){0};
-	u->time_ms = o->time ? spec.limits.time_ms : 0;
+	u->cost = o->max_cost ? spec->limits.cost : (struct gpc_money){0};
+	u->time_ms = o->time ? spec->limits.time_ms : 0;
+	u->priority = o->priority ? &spec->resources.priority : NULL;
+	u->notify = o->notify ? &spec->notify : NULL;
 	return r;
 }
 
@@ -172,12 +198,32 @@ static int print_json(struct gpc_cmd *c, const char *job,
 		gpc_json_set(j, "time", change("old_ms",
 			ms_json(x->old_time_ms), "new_ms",
 			ms_json(x->new_time_ms)));
+	if (u->priority)
+		gpc_json_set(j, "priority", change("old",
+			gpc_json_int(x->old_priority), "new",
+			gpc_json_int(x->new_priority)));
+	if (u->notify)
+		gpc_json_set(j, "notify", change("old",
+			gpc_notify_json(&x->old_notify), "new",
+			gpc_notify_json(&x->new_notify)));
 	gpc_json_set(j, "note", x->note ? gpc_json_string(x->note) :
 		gpc_json_null());
 	return gpc_out_json(&c->out, "update", j, err);
 }
 
-static int print(struct gpc_cmd *c, const char *job, const struct gpc_update *u,
+static char *notify_text(const struct gpc_spec_notify *list)
+{
+	gpc_auto(gpc_strv) struct gpc_strv items = {0};
+	gpc_autostr *text = NULL;
+
+	for (size_t i = 0; i < list->n; i++)
+		gpc_strv_take(&items, gpc_notice_text(&list->v[i]));
+	text = gpc_strv_join(&items, "; ");
+	return items.n ? gpc_str_printable(text, strlen(text)) :
+		gpc_strdup("nobody");
+}
+
+static int print_limits(struct gpc_cmd *c, const struct gpc_update *u,
 	const struct gpc_update_result *x, struct gpc_error *err)
 {
 	gpc_autostr *a = money_text(x->old_cost), *b = money_text(x->new_cost);
@@ -185,16 +231,32 @@ static int print(struct gpc_cmd *c, const char *job, const struct gpc_update *u,
 	gpc_autostr *t = time_text(x->new_time_ms);
 	int r = 0;
 
+	if (u->cost.currency[0])
+		r = gpc_out_print(&c->out, err, "cost  %s -> %s\n", a, b);
+	if (!r && u->time_ms > 0)
+		r = gpc_out_print(&c->out, err, "time  %s -> %s\n", s, t);
+	return r;
+}
+
+static int print(struct gpc_cmd *c, const char *job, const struct gpc_update *u,
+	const struct gpc_update_result *x, struct gpc_error *err)
+{
+	gpc_autostr *a = notify_text(&x->old_notify);
+	gpc_autostr *b = notify_text(&x->new_notify);
+	int r;
+
 	if (c->out.format == GPC_OUT_JSON)
 		return print_json(c, job, u, x, err);
 	if (c->out.format == GPC_OUT_NAME)
 		return gpc_out_print(&c->out, err, "%s\n", job);
 	if (!x->changed)
-		gpc_say(&c->talk, "gpucloud: %s has these limits already", job);
-	if (u->cost.currency[0])
-		r = gpc_out_print(&c->out, err, "cost  %s -> %s\n", a, b);
-	if (!r && u->time_ms > 0)
-		r = gpc_out_print(&c->out, err, "time  %s -> %s\n", s, t);
+		gpc_say(&c->talk, "gpucloud: %s has this already", job);
+	r = print_limits(c, u, x, err);
+	if (!r && u->priority)
+		r = gpc_out_print(&c->out, err, "priority  %d -> %d\n",
+			x->old_priority, x->new_priority);
+	if (!r && u->notify)
+		r = gpc_out_print(&c->out, err, "notify  %s -> %s\n", a, b);
 	if (!r && x->note)
 		gpc_say(&c->talk, "gpucloud: %s", x->note);
 	return r;
@@ -203,6 +265,7 @@ static int print(struct gpc_cmd *c, const char *job, const struct gpc_update *u,
 static int run(struct gpc_cmd *c, struct gpc_error *err)
 {
 	const struct update *o = c->ctx;
+	gpc_auto(gpc_spec) struct gpc_spec spec = {0};
 	struct gpc_update u = {.may_end = o->yes};
 	gpc_auto(gpc_update_result) struct gpc_update_result x = {0};
 	gpc_autoptr(gpc_session) *s = NULL;
@@ -210,7 +273,7 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 	int r = check_words(c, err);
 
 	if (!r)
-		r = read_values(o, &u, err);
+		r = read_values(c, &spec, &u, err);
 	if (!r)
 		r = gpc_cmd_session(c, GPC_STORE_MUST_BE, &s, err);
 	if (!r)
@@ -225,13 +288,14 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 
 const struct gpc_command gpc_command_update = {
 	.name = "update",
-	.summary = "change the limits of a job that has not ended",
+	.summary = "change limits, priority and notify of a job",
 	.usage = "[OPTION]... JOB",
-	.about = "Sets other limits for JOB, waiting or running, and prints the "
-		"old and the new ones. Its supervisor and its nodes follow "
-		"within seconds. A limit that is passed already ends the job, "
-		"which is asked first. The time must fit the lifetime that the "
-		"nodes were made with. Nothing else can change.",
+	.about = "Sets other limits for JOB, waiting or running, another priority, "
+		"or who is told, and prints the old and the new. Its supervisor "
+		"and its nodes follow within seconds. A limit that is passed "
+		"already ends the job, which is asked first. The time must fit "
+		"the lifetime that the nodes were made with. Nothing else can "
+		"change.",
 	.group = GPC_GROUP_AROUND,
 	.flags = GPC_CMD_STORE | GPC_CMD_OUTPUT,
 	.options = options,

@@ -13,8 +13,6 @@
 #include "core/supervision.h"
 #include "dep/crypto.h"
 
-#define CAPACITY_RETRY_MS 5000
-#define CAPACITY_RETRY_MAX_MS 300000
 #define UNCLEAR_RETRY_MS 2000
 #define STUCK_MS 60000
 
@@ -113,6 +111,13 @@ static void fill_launch(struct gpc_supervision *sv, struct gpc_plan *plan,
 	gpc_json_set_str(l->rest, GPC_EXPIRES_REASON, end_by_reasons[plan->end_by]);
 }
 
+static int end_waiting(struct gpc_supervision *sv, enum gpc_code code,
+	bool *progressed, struct gpc_error *err)
+{
+	return gpc_supervision_end(sv, code == GPC_EQUOTA ? GPC_REASON_QUOTA :
+		GPC_REASON_NO_CAPACITY, 0, 0, 0, progressed, err);
+}
+
 /* Capacity comes and goes: wait as long as the spec says, else for ever. Each
  * round of asking is journalled, so the rounds become rare. */
 static int wait_for_capacity(struct gpc_supervision *sv, bool *progressed,
@@ -124,18 +129,31 @@ static int wait_for_capacity(struct gpc_supervision *sv, bool *progressed,
 	if (!sv->wait_since_ms)
 		sv->wait_since_ms = now;
 	gpc_pairs_clear(&sv->refused);  /* the next round asks for all again */
+	gpc_row_refused(sv, sv->refused_code == GPC_EQUOTA ? GPC_EQUOTA :
+		GPC_ECAPACITY, limit > 0 ? sv->wait_since_ms + limit : 0);
 	if (limit > 0 && now - sv->wait_since_ms >= limit)
-		return gpc_supervision_end(sv, sv->refused_code == GPC_EQUOTA ?
-			GPC_REASON_QUOTA : GPC_REASON_NO_CAPACITY, 0, 0, 0,
-			progressed, err);
-	sv->wait_pause_ms = sv->wait_pause_ms ? 2 * sv->wait_pause_ms :
-		CAPACITY_RETRY_MS;
-	if (sv->wait_pause_ms > CAPACITY_RETRY_MAX_MS)
-		sv->wait_pause_ms = CAPACITY_RETRY_MAX_MS;
-	sv->retry_ms = now + sv->wait_pause_ms;
-	if (limit > 0 && sv->retry_ms > sv->wait_since_ms + limit)
-		sv->retry_ms = sv->wait_since_ms + limit;
+		return end_waiting(sv, sv->refused_code, progressed, err);
 	gpc_supervision_note(sv, "waits for capacity: %s", why->msg);
+	return 0;
+}
+
+/* Others ask first, or it was asked a moment ago. What they are refused counts
+ * for this job too, and so does its own patience. */
+static int wait_in_row(struct gpc_supervision *sv, bool *progressed,
+	struct gpc_error *err)
+{
+	const struct gpc_row *row = sv->row;
+	int64_t now = gpc_boot_ms();
+	int64_t limit = sv->spec.recovery.wait_capacity_ms;
+
+	if (!row->refused_ms || gpc_eq(row->asker, sv->job.id))
+		return 0;
+	if (!sv->wait_since_ms)
+		sv->wait_since_ms = now;
+	if (limit > 0 && now - sv->wait_since_ms >= limit)
+		return end_waiting(sv, row->code, progressed, err);
+	gpc_supervision_note(sv, "waits for capacity, behind jobs that want the "
+		"same and come first");
 	return 0;
 }
 
@@ -202,8 +220,10 @@ int gpc_supervision_intend(struct gpc_supervision *sv, bool *progressed,
 	struct gpc_json *data;
 	int count = count_missing(st);
 
-	if (count <= 0 || gpc_boot_ms() < sv->retry_ms)
+	if (count <= 0)
 		return 0;
+	if (!gpc_row_is_next(sv, count))
+		return wait_in_row(sv, progressed, err);
 	if (gpc_plan_make_without(sv->session, &sv->spec,
 		gpc_cost_spent(st, gpc_wall_ms()), st->ran_ms, &sv->refused,
 		&plan, &why) < 0)
@@ -363,7 +383,8 @@ int gpc_supervision_create(struct gpc_supervision *sv, size_t intent,
 		return create_failed(sv, intent, &launch, progressed, &why, err);
 	GPC_CRASH("buy.answered");
 	source->listed = false;
-	sv->wait_since_ms = sv->wait_pause_ms = sv->stuck_since_ms = 0;
+	gpc_row_got(sv);
+	sv->wait_since_ms = sv->stuck_since_ms = 0;
 	gpc_pairs_clear(&sv->refused);
 	gpc_supervision_note(sv, NULL);
 	return gpc_supervision_append(sv, GPC_EVENT_CREATED,

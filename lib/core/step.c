@@ -43,6 +43,7 @@ int gpc_supervision_new(struct gpc_session *s, const char *job,
 	int r;
 
 	sv->session = s;
+	sv->crew = &sv->alone;
 	gpc_rand_base32(sv->id, sizeof(sv->id) - 1);
 	r = load(sv, job, err);
 	if (r < 0)
@@ -57,6 +58,9 @@ void gpc_supervision_free(struct gpc_supervision *sv)
 {
 	if (!sv)
 		return;
+	gpc_row_leave(sv);
+	gpc_crew_clear(&sv->alone);
+	gpc_notify_clear(sv);
 	gpc_job_clear(&sv->job);
 	gpc_spec_clear(&sv->spec);
 	gpc_journal_clear(&sv->journal);
@@ -131,6 +135,8 @@ int gpc_supervision_append(struct gpc_supervision *sv,
 		gpc_log(sv->session->log, GPC_VERBOSE, "%s: %s -> %s",
 			sv->job.id, gpc_event_type_names[type],
 			gpc_job_status_to_str(sv->journal.state.status));
+	if (r == 0 && type == GPC_EVENT_RELEASED)
+		gpc_crew_freed(sv->crew);
 	*progressed = true;
 	return r == -GPC_ECONFLICT ? 0 : r;
 }
@@ -227,12 +233,37 @@ static int look_closed(struct gpc_supervision *sv, bool *ret_closed,
 	return 0;
 }
 
+static int drop_secrets(struct gpc_supervision *sv, struct gpc_error *err)
+{
+	gpc_key key;
+	int r = 0;
+
+	if (sv->job.secrets.n > 0 && !sv->secrets_gone)
+		r = gpc_store_del(sv->session->store,
+			gpc_key_secrets(key, sv->job.id), err);
+	GPC_CRASH("close.secrets_deleted");
+	sv->secrets_gone = r == 0;
+	return r;
+}
+
+/* While somebody is still told of the end, its secrets go already. A resume puts
+ * new ones, which stay. */
+static int close_later(struct gpc_supervision *sv, struct gpc_error *err)
+{
+	bool closed = false, reopened = false;
+	int r = 0;
+
+	if (sv->secrets_gone)
+		return 0;
+	r = look_closed(sv, &closed, &reopened, err);
+	return r < 0 || closed || reopened ? r : drop_secrets(sv, err);
+}
+
 /* Ended and nothing held: secrets and our record go, the index entry moves. */
 static int close_job(struct gpc_supervision *sv, bool *ret_done,
 	struct gpc_error *err)
 {
 	bool reopened = false;
-	gpc_key key;
 	int r;
 
 	*ret_done = sv->closed;
@@ -242,10 +273,7 @@ static int close_job(struct gpc_supervision *sv, bool *ret_done,
 	*ret_done = sv->closed;
 	if (r < 0 || sv->closed || reopened)
 		return r;
-	if (sv->job.secrets.n > 0)
-		r = gpc_store_del(sv->session->store,
-			gpc_key_secrets(key, sv->job.id), err);
-	GPC_CRASH("close.secrets_deleted");
+	r = drop_secrets(sv, err);
 	if (r == 0)
 		r = gpc_supervision_let_go(sv, err);
 	GPC_CRASH("close.let_go");
@@ -305,40 +333,86 @@ static int check_tether(struct gpc_supervision *sv, bool *progressed,
 		progressed, err);
 }
 
-static int64_t wake_ms(const struct gpc_job_state *st)
+static int64_t wake_ms(const struct gpc_supervision *sv)
 {
-	return st->status == GPC_JOB_RUNNING ? 250 : 50;
+	int64_t ms = sv->journal.state.status == GPC_JOB_RUNNING ? 250 : 50;
+
+	/* It has just come and may be the first: the others are heard now. */
+	if (sv->row && sv->crew->round && sv->row_round == sv->crew->round)
+		return 0;
+	return ms;
 }
 
-int gpc_supervision_step(struct gpc_supervision *sv, bool *ret_done,
+/* The job's part of the world as it is now; *ret_over: it needs nobody. */
+static int look(struct gpc_supervision *sv, bool *ret_over,
+	struct gpc_error *err)
+{
+	int r = check_job(sv, err);
+
+	if (r == 0)
+		r = refresh(sv, err);
+	if (r < 0)
+		return r;
+	gpc_update_spec(&sv->spec, &sv->journal.state);
+	if (!gpc_job_status_is_end(sv->journal.state.status))
+		sv->secrets_gone = false;
+	*ret_over = all_released(&sv->journal.state);
+	if (*ret_over && gpc_notify_look(sv))
+		*ret_over = false;
+	return 0;
+}
+
+static int act_all_rounds(struct gpc_supervision *sv, bool *progressed,
+	struct gpc_error *err)
+{
+	int r = 0;
+
+	*progressed = true;
+	for (int i = 0; r == 0 && *progressed && i < MAX_ROUNDS; i++) {
+		*progressed = false;
+		r = check_tether(sv, progressed, err);
+		if (r == 0 && !*progressed)
+			r = act_on_all(sv, progressed, err);
+		if (!gpc_eq(sv->journal.state.supervisor, sv->id))
+			break;          /* somebody took over meanwhile */
+	}
+	return r;
+}
+
+static int step(struct gpc_supervision *sv, bool *ret_done,
 	int64_t *ret_wake_ms, struct gpc_error *err)
 {
 	const struct gpc_job_state *st = &sv->journal.state;
-	bool holding = false, progressed = true;
-	int r = check_job(sv, err);
+	bool holding = false, progressed = true, over = false, telling;
+	int r = look(sv, &over, err);
 
-	*ret_done = false;
-	*ret_wake_ms = 1000;
-	if (r == 0)
-		r = refresh(sv, err);
-	if (r == 0)
-		gpc_update_spec(&sv->spec, st);
-	if (r == 0 && all_released(st))
+	if (r == 0 && over)
 		return close_job(sv, ret_done, err);
 	if (r == 0)
 		r = gpc_supervision_hold(sv, gpc_boot_ms(), &holding, err);
 	if (r < 0 || !holding)
 		return r;
-	for (int i = 0; r == 0 && progressed && i < MAX_ROUNDS; i++) {
-		progressed = false;
-		r = check_tether(sv, &progressed, err);
-		if (r == 0 && !progressed)
-			r = act_on_all(sv, &progressed, err);
-		if (!gpc_eq(st->supervisor, sv->id))
-			return r;       /* somebody took over meanwhile */
-	}
-	*ret_wake_ms = progressed ? 0 : wake_ms(st);
+	r = act_all_rounds(sv, &progressed, err);
+	if (!gpc_eq(st->supervisor, sv->id))
+		return r;
+	*ret_wake_ms = progressed ? 0 : wake_ms(sv);
+	telling = gpc_notify_step(sv);
 	if (r == 0 && all_released(st))
-		r = close_job(sv, ret_done, err);
+		r = telling ? close_later(sv, err) :
+			close_job(sv, ret_done, err);
+	return r;
+}
+
+int gpc_supervision_step(struct gpc_supervision *sv, bool *ret_done,
+	int64_t *ret_wake_ms, struct gpc_error *err)
+{
+	int r;
+
+	*ret_done = false;
+	*ret_wake_ms = 1000;
+	sv->wants_more = false;
+	r = step(sv, ret_done, ret_wake_ms, err);
+	if (!sv->wants_more)
+		gpc_row_leave(sv);
 	return r;
 }

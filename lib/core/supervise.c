@@ -16,7 +16,7 @@
 #include "base/time.h"
 #include "core/leftovers.h"
 #include "core/reconcile.h"
-#include "core/supervise.h"
+#include "core/supervision.h"
 #include "record/index.h"
 #include "record/keys.h"
 
@@ -41,6 +41,7 @@ struct gang_member {
 };
 struct gang {
 	struct gpc_session *session;
+	struct gpc_crew crew;
 	GPC_VEC(struct gang_member) members;
 	int64_t listed_ms, swept_ms, renewed_ms;
 	int lock_fd;
@@ -68,6 +69,7 @@ static void gang_clear(struct gang *g)
 		free(m->said.text);
 	}
 	gpc_vec_free(&g->members);
+	gpc_crew_clear(&g->crew);
 	free(g->said.text);
 	g->said.text = NULL;
 }
@@ -150,6 +152,7 @@ static void member_step(struct gang *g, struct gang_member *m)
 		load_failed(g, m, r, &err);
 		return;
 	}
+	m->sv->crew = &g->crew;
 	r = gpc_supervision_step(m->sv, &done, &wake, &err);
 	m->spoiled = r == -GPC_EPROTO;
 	if (r == -GPC_ENOTFOUND && is_deleted(g, m->job)) {
@@ -173,10 +176,35 @@ static void member_step(struct gang *g, struct gang_member *m)
 	m->sv = NULL;
 }
 
+static bool is_before(const struct gang_member *a, const struct gang_member *b)
+{
+	if (!a->sv || !b->sv)
+		return a->sv && !b->sv;
+	return gpc_crew_before(a->sv, b->sv);
+}
+
+/* So that in one round all get their turn. They are in order but for the few
+ * that have come or changed. */
+static void gang_sort(struct gang *g)
+{
+	for (size_t i = 1; i < g->members.n; i++) {
+		struct gang_member m = g->members.v[i];
+		size_t k = i;
+
+		while (k > 0 && is_before(&m, &g->members.v[k - 1])) {
+			g->members.v[k] = g->members.v[k - 1];
+			k--;
+		}
+		g->members.v[k] = m;
+	}
+}
+
 static int64_t gang_step(struct gang *g)
 {
 	int64_t now = gpc_boot_ms(), next = now + 500;
 
+	gang_sort(g);
+	g->crew.round++;
 	for (size_t i = 0; i < g->members.n; i++) {
 		if (g->members.v[i].due_ms <= now)
 			member_step(g, &g->members.v[i]);
@@ -245,7 +273,7 @@ static int gang_run(struct gang *g, bool once, struct gpc_error *err)
 			complain(g, &g->said, "", err->msg);
 		wait = gang_step(g);
 		gang_sweep(g);
-		if (once && gpc_boot_ms() - started > 1000)
+		if (once && gpc_boot_ms() - started > 1000 && !g->crew.notices)
 			return 0;
 		if (gang_is_idle(g) && r == 0)
 			return 0;

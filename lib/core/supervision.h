@@ -1,7 +1,9 @@
 /* What the parts of one job's supervision share: step.c decides, buy.c makes
- * nodes, source.c asks providers what became of them, watch.c turns facts into
- * events, drain.c gives nodes back. */
+ * nodes and crew.c says whose turn that is, source.c asks providers what became of them, watch.c turns facts into
+ * events, drain.c gives nodes back, notify.c tells others. */
 #pragma once
+#include "core/crew.h"
+#include "core/notify.h"
 #include "core/supervise.h"
 #include "core/session.h"
 #include "model/node.h"
@@ -59,7 +61,12 @@ struct gpc_supervision {
 	enum gpc_code refused_code;   /* of the last one */
 	int64_t retry_ms;             /* boot clock: no buying before it */
 	int64_t wait_since_ms;        /* boot clock: no capacity since then */
-	int64_t wait_pause_ms;        /* between two rounds of asking */
+	struct gpc_crew *crew;        /* of all jobs here, or our own */
+	struct gpc_crew alone;
+	struct gpc_row *row;          /* where it waits to buy; NULL = it does not */
+	int row_count;                /* nodes that it waits for there */
+	int64_t row_round;            /* when it came */
+	bool wants_more;              /* in this step */
 	int64_t stuck_since_ms;       /* boot clock: since when this machine's
 	                               * disk takes no node; 0 = it does */
 	int64_t cancel_seen_ms;       /* boot clock; 0 = not asked */
@@ -72,6 +79,8 @@ struct gpc_supervision {
 	GPC_VEC(struct gpc_leaving) leaving;
 	int64_t reopened_ms;          /* boot clock: listed although closed */
 	bool closed;                  /* index says done */
+	bool secrets_gone;
+	struct gpc_notifier notifier;
 };
 
 /* supervisor.c: the right to act on this job. */

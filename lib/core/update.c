@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "core/cost.h"
 #include "core/submit.h"
+#include "model/spec_notify.h"
 #include "record/job.h"
 #include "record/journal.h"
 #include "record/update.h"
@@ -26,6 +27,8 @@ void gpc_update_result_clear(struct gpc_update_result *x)
 {
 	free(x->would_end);
 	free(x->note);
+	gpc_spec_notify_clear(&x->old_notify);
+	gpc_spec_notify_clear(&x->new_notify);
 	*x = (struct gpc_update_result){0};
 }
 
@@ -166,17 +169,52 @@ static bool same_money(struct gpc_money a, struct gpc_money b)
 	return a.micros == b.micros && gpc_eq(a.currency, b.currency);
 }
 
-static void compare(struct updating *p)
+static int copy_notify(const struct gpc_spec_notify *from,
+	struct gpc_spec_notify *to, struct gpc_error *err)
+{
+	gpc_autoptr(gpc_json) *j = gpc_spec_notify_json(from);
+
+	return gpc_spec_notify_read(j, "notify", to, err);
+}
+
+static bool same_notify(const struct gpc_spec_notify *a,
+	const struct gpc_spec_notify *b)
+{
+	gpc_autoptr(gpc_json) *x = gpc_spec_notify_json(a);
+	gpc_autoptr(gpc_json) *y = gpc_spec_notify_json(b);
+	gpc_autostr *s = gpc_json_print(x), *t = gpc_json_print(y);
+
+	return gpc_eq(s, t);
+}
+
+static int compare(struct updating *p, struct gpc_error *err)
 {
 	struct gpc_spec_limits l = gpc_update_limits(&p->spec, &p->j.state);
+	struct gpc_update_result *x = p->x;
+	int r;
 
-	gpc_update_result_clear(p->x);
-	p->x->old_cost = p->x->new_cost = l.cost;
-	p->x->old_time_ms = p->x->new_time_ms = l.time_ms;
+	gpc_update_result_clear(x);
+	x->old_cost = x->new_cost = l.cost;
+	x->old_time_ms = x->new_time_ms = l.time_ms;
+	x->old_priority = x->new_priority = gpc_update_priority(&p->spec,
+		&p->j.state);
 	if (p->u->cost.currency[0])
-		p->x->new_cost = p->u->cost;
+		x->new_cost = p->u->cost;
 	if (p->u->time_ms > 0)
-		p->x->new_time_ms = p->u->time_ms;
+		x->new_time_ms = p->u->time_ms;
+	if (p->u->priority)
+		x->new_priority = *p->u->priority;
+	r = gpc_update_notify(&p->spec, &p->j.state, &x->old_notify, err);
+	return r < 0 ? r : copy_notify(p->u->notify ? p->u->notify :
+		&x->old_notify, &x->new_notify, err);
+}
+
+static bool is_same(const struct gpc_update_result *x)
+{
+	return same_money(x->old_cost, x->new_cost) &&
+		x->old_time_ms == x->new_time_ms &&
+		x->old_priority == x->new_priority &&
+		same_notify(&x->old_notify, &x->new_notify);
 }
 
 static struct gpc_json *payload(const struct gpc_update *u)
@@ -186,6 +224,10 @@ static struct gpc_json *payload(const struct gpc_update *u)
 
 	if (u->time_ms > 0)
 		gpc_json_set_int(data, "time_ms", u->time_ms);
+	if (u->priority)
+		gpc_json_set_int(data, "priority", *u->priority);
+	if (u->notify)
+		gpc_json_set(data, "notify", gpc_spec_notify_json(u->notify));
 	if (!u->cost.currency[0])
 		return data;
 	cost = gpc_json_object();
@@ -216,10 +258,9 @@ static int decide(struct updating *p, bool *ret_again, struct gpc_error *err)
 	*ret_again = false;
 	if (r < 0)
 		return r;
-	compare(p);
-	if (same_money(p->x->old_cost, p->x->new_cost) &&
-		p->x->old_time_ms == p->x->new_time_ms)
-		return 0;
+	r = compare(p, err);
+	if (r < 0 || is_same(p->x))
+		return r;
 	if (p->u->time_ms > 0 && p->x->new_time_ms != p->x->old_time_ms)
 		r = check_time(p, err);
 	if (r == 0 && p->u->cost.currency[0])

@@ -8,9 +8,11 @@
 #include "base/time.h"
 #include "core/cost.h"
 #include "core/facts.h"
+#include "core/notify.h"
 #include "core/own_folders.h"
 #include "core/recover.h"
 #include "core/supervise.h"
+#include "model/spec_notify.h"
 #include "record/job.h"
 #include "record/journal.h"
 #include "record/keys.h"
@@ -372,14 +374,12 @@ static void set_end(struct gpc_json *j, const char *job,
 }
 
 /* The limits that hold now; null for none. */
-static struct gpc_json *limits_json(const struct gpc_view *v)
+static struct gpc_json *limits_json(const struct gpc_view *v,
+	const struct gpc_spec *spec)
 {
 	struct gpc_json *j = gpc_json_object();
-	gpc_auto(gpc_spec) struct gpc_spec spec = {0};
-	struct gpc_spec_limits l = {0};
+	struct gpc_spec_limits l = gpc_update_limits(spec, &v->state);
 
-	if (gpc_spec_from_json(v->job.spec, v->job.id, &spec, NULL, NULL) == 0)
-		l = gpc_update_limits(&spec, &v->state);
 	if (l.cost.currency[0])
 		set_money(j, "cost", l.cost);
 	else
@@ -389,6 +389,25 @@ static struct gpc_json *limits_json(const struct gpc_view *v)
 	gpc_json_set_bool(j, "updated", v->state.cost_limit_n > 0 ||
 		v->state.time_limit_n > 0);
 	return j;
+}
+
+/* What the spec says and updates have changed. */
+static void set_current(struct gpc_json *j, struct gpc_session *s,
+	const struct gpc_view *v)
+{
+	gpc_auto(gpc_spec) struct gpc_spec spec = {0};
+	gpc_auto(gpc_spec_notify) struct gpc_spec_notify notify = {0};
+	gpc_autostr *failed = NULL;
+
+	if (gpc_spec_from_json(v->job.spec, v->job.id, &spec, NULL, NULL) < 0)
+		gpc_spec_init(&spec);
+	gpc_json_set(j, "limits", limits_json(v, &spec));
+	gpc_json_set_int(j, "priority", gpc_update_priority(&spec, &v->state));
+	if (gpc_update_notify(&spec, &v->state, &notify, NULL) == 0 && notify.n)
+		failed = gpc_notify_failure(s, v->job.id);
+	gpc_json_set(j, "notify", gpc_notify_json(&notify));
+	if (failed)
+		gpc_json_set_str(j, "notify_failed", failed);
 }
 
 struct gpc_json *gpc_view_json(struct gpc_session *s, const struct gpc_view *v)
@@ -411,7 +430,7 @@ struct gpc_json *gpc_view_json(struct gpc_session *s, const struct gpc_view *v)
 	gpc_json_set_int(j, "ran_ms", v->ran_ms);
 	set_money(j, "cost", v->spent);
 	set_money(j, "rate_per_hour", v->rate);
-	gpc_json_set(j, "limits", limits_json(v));
+	set_current(j, s, v);
 	gpc_json_set_str(j, "checkpoint", st->checkpoint);
 	gpc_json_set_str(j, "workdir", v->job.workdir);
 	if (v->job.git.url) {

@@ -19,7 +19,8 @@
  *   supervisor {supervisor, host, boot, pid}
  *   checkpoint {attempt, checkpoint}       id "<attempt>-<n>-<label>"
  *   cancel     {now}    save {label?}    signal {signal, rank?}
- *   update     {cost?, time_ms?}           limits from now on
+ *   update     {cost?, time_ms?, priority?, notify?}   from now on; notify: a
+ *                                          list as in the spec, [] = nobody
  *   resume     {checkpoint?}               after an end: back to PENDING
  *   prune      {keep}                      asked of rank 0's agent
  *   pruning    {drop?, keep?, remove?}     of an ended job: these checkpoints

@@ -155,6 +155,9 @@ struct gpc_job_state {
 	struct gpc_money cost_limit;    /* by `update`; unset = the spec's */
 	int64_t time_limit_ms;          /* the same; 0 = the spec's */
 	int64_t cost_limit_n, time_limit_n;  /* the events that set them */
+	int priority;               /* by `update`, when priority_n is not 0 */
+	struct gpc_json *notify;    /* the same: a list; NULL = none */
+	int64_t priority_n, notify_n;        /* the events that set them */
 	GPC_VEC(struct gpc_node) nodes;      /* all not RELEASED, and this attempt's */
 	GPC_VEC(struct gpc_intent) intents;
 	GPC_VEC(struct gpc_try) tries;

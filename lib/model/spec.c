@@ -247,6 +247,19 @@ const struct gpc_resources *gpc_spec_candidate(const struct gpc_spec *spec,
 	return r->any_of.n ? &r->any_of.v[i] : r;
 }
 
+int gpc_spec_priority(const struct gpc_spec *spec)
+{
+	size_t n = gpc_spec_candidates(spec, NULL);
+	int most = gpc_spec_candidate(spec, 0)->priority;
+
+	for (size_t i = 1; i < n; i++) {
+		int p = gpc_spec_candidate(spec, i)->priority;
+
+		most = p > most ? p : most;
+	}
+	return most;
+}
+
 /* --- writing ---------------------------------------------------------------------- */
 
 /* As the user wrote it, so that what is printed gives the same name and the same

@@ -183,6 +183,25 @@ struct gpc_spec_recovery {
 	bool none;                  /* job_recovery: none: no next attempt at all */
 };
 
+/* What is told; bits, so that an item may name several. */
+enum gpc_notify_on {
+	GPC_NOTIFY_START = 1,       /* an attempt's program begins */
+	GPC_NOTIFY_CHECKPOINT = 2,  /* one is complete */
+	GPC_NOTIFY_RECOVERING = 4,  /* an attempt was lost; the next one follows */
+	GPC_NOTIFY_SUCCESS = 8,     /* the end: SUCCEEDED */
+	GPC_NOTIFY_FAILURE = 16,    /* the end: FAILED */
+	GPC_NOTIFY_END = 32,        /* any end, also CANCELLED */
+};
+/* Who is told: a command or, not built yet, an address; never both. */
+struct gpc_spec_notice {
+	struct gpc_strv command;    /* argv, run where the supervisor runs */
+	char *url;
+	unsigned on;                /* of enum gpc_notify_on; default END */
+};
+struct gpc_spec_notify { struct gpc_spec_notice *v; size_t n, cap; };
+void gpc_spec_notify_clear(struct gpc_spec_notify *list);
+GPC_CLEANUP_VALUE(gpc_spec_notify);
+
 struct gpc_spec_git { char *url, *ref; };       /* url NULL = not used */
 /* Addresses and refs that may reach git and a record: GPC_ECONFIG otherwise,
  * with a message that does not show them. */
@@ -216,7 +235,7 @@ struct gpc_spec {
 	struct gpc_strv data_residency; /* regions or countries */
 	char *min_driver;           /* "535.104" */
 	bool strict;                /* bash -e -o pipefail */
-	struct gpc_strv notify;     /* URLs */
+	struct gpc_spec_notify notify;
 	/* recognised, checked, carried, not built yet */
 	struct gpc_json *sweep, *service, *pool, *config, *volumes;
 	struct gpc_json *managed_secrets, *inputs, *outputs;
@@ -314,6 +333,8 @@ int gpc_spec_file_check_supported(const struct gpc_spec_file *file,
 size_t gpc_spec_candidates(const struct gpc_spec *spec, bool *ret_ordered);
 const struct gpc_resources *gpc_spec_candidate(const struct gpc_spec *spec,
 	size_t i);
+/* Who buys first when several jobs wait: the greatest of the alternatives. */
+int gpc_spec_priority(const struct gpc_spec *spec);
 /* "aws" of "aws/us-east-1": owned, NULL when infra names none. */
 char *gpc_resources_provider(const struct gpc_resources *r);
 /* Largest count of any GPU wish of this alternative, rounded up; 0 = none. */

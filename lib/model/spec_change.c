@@ -41,6 +41,10 @@ static const struct gpc_spec_option options[] = {
 	{"deadline", "limits.deadline", "DATE", "latest end"},
 	{"checkpoint", "checkpoint.path", "DIR",
 		"folder that is saved and resumed from"},
+	{"priority", "resources.priority", "N",
+		"which of several waiting jobs is bought first"},
+	{"notify", "task.notify", "ITEM|@FILE|none",
+		"who is told, as YAML of the spec's notify"},
 	{"strict", "task.strict", NULL, "run bash with -e and pipefail"},
 };
 
@@ -90,6 +94,28 @@ static int read_everywhere(struct gpc_spec_reader *r,
 	return e;
 }
 
+/* Most values are one word. notify has maps, so its text is YAML. */
+static int read_text(const char *word, const char *value,
+	struct gpc_yaml_docs *docs, struct gpc_error *err)
+{
+	gpc_autostr *name = gpc_format("--%s", word);
+	int e;
+
+	if (!gpc_eq(word, "notify")) {
+		gpc_yaml_from_text(value ? value : "true", docs);
+		return 0;
+	}
+	if (gpc_eq(value, "none"))
+		value = "[]";
+	e = gpc_yaml_parse(value, strlen(value), name, docs, err);
+	if (!e && (docs->n != 1 || !gpc_yaml_root(docs->v[0])))
+		e = gpc_fail(err, GPC_EUSAGE, "--notify: expected one item or "
+			"list, such as {command: [notify-send, done]}");
+	if (e && err)
+		err->code = GPC_EUSAGE;
+	return e ? -GPC_EUSAGE : 0;
+}
+
 int gpc_spec_override(struct gpc_spec *spec, const char *word,
 	const char *value, struct gpc_strv *warnings, struct gpc_error *err)
 {
@@ -108,7 +134,9 @@ int gpc_spec_override(struct gpc_spec *spec, const char *word,
 			word);
 	section = gpc_strndup(o->field, strcspn(o->field, "."));
 	f = gpc_spec_field_find(section, o->field + strlen(section) + 1);
-	gpc_yaml_from_text(value ? value : "true", &docs);
+	e = read_text(word, value, &docs, err);
+	if (e)
+		return e;
 	if (gpc_spec_is_null(gpc_yaml_root(docs.v[0])))
 		return gpc_fail(err, GPC_EUSAGE, "--%s: expected %s, got nothing",
 			word, f->forms);

@@ -90,6 +90,7 @@ static const char *title_section(const struct gpc_spec_field *f)
 	static const char *const paths[][2] = {
 		{"task", ""}, {"ask", "checkpoint.ask"}, {"idle", "limits.idle"},
 		{"mount", "file_mounts"}, {"artifact", "artifacts"},
+		{"notice", "notify"},
 		{"node_volumes", "resources.volumes"}, {"volume", "volumes"},
 		{"mount_config", "config"}, {"mount_plain", "config.mount"},
 		{"mount_cached", "config.mount_cached"},
@@ -146,7 +147,7 @@ const char *gpc_spec_section_title(const char *section)
 	static const char *const titles[][2] = {
 		{"task", "the task"}, {"header", "the header"},
 		{"mount", "this file_mounts entry"},
-		{"artifact", "this artifact"},
+		{"artifact", "this artifact"}, {"notice", "this notify item"},
 		{"mount_config", "config"}, {"mount_plain", "config.mount"},
 		{"mount_cached", "config.mount_cached"},
 		{"node_volumes", "this volume"}, {"volume", "this volume"},

@@ -135,6 +135,10 @@ extern const struct gpc_spec_kind gpc_kind_artifacts;
 extern const struct gpc_spec_kind gpc_kind_metrics;
 extern const struct gpc_spec_kind gpc_kind_version;
 
+extern const struct gpc_spec_kind gpc_kind_notify;         /* spec_notify.c */
+extern const struct gpc_spec_kind gpc_kind_notify_command;
+extern const struct gpc_spec_kind gpc_kind_notify_on;
+
 extern const struct gpc_spec_kind gpc_kind_managed_secrets; /* spec_carried.c */
 extern const struct gpc_spec_kind gpc_kind_sizes;
 extern const struct gpc_spec_kind gpc_kind_volumes;

@@ -424,6 +424,19 @@ static int resolve_source(struct resolver *r, char **source)
 	return e;
 }
 
+/* A program that is named by a path, not looked for on PATH, is a path of this
+ * machine: where it is run later is another folder. */
+static int resolve_notify(struct resolver *r)
+{
+	int e = 0;
+
+	gpc_vec_each(x, &r->spec->notify) {
+		if (!e && x->command.n && strchr(x->command.v[0], '/'))
+			e = to_absolute(r, "notify", &x->command.v[0]);
+	}
+	return e;
+}
+
 static int resolve_paths(struct resolver *r)
 {
 	struct gpc_spec *spec = r->spec;
@@ -444,7 +457,7 @@ static int resolve_paths(struct resolver *r)
 		if (!e)
 			e = node_path(r, "artifacts", &a->path, true);
 	}
-	return e;
+	return e ? e : resolve_notify(r);
 }
 
 /* --- name, defaults, checks across fields ---------------------------------------------- */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "model/spec_notify.h"
 #include "model/spec_read.h"
 
 struct checker {
@@ -237,7 +238,7 @@ int gpc_spec_check_supported(const struct gpc_spec *spec,
 		e = check_resources(&c);
 	if (!e)
 		e = check_section(&c, "limits", &spec->limits);
-	return e;
+	return e ? e : gpc_spec_notify_check(spec, c.err);
 }
 
 int gpc_spec_file_check_supported(const struct gpc_spec_file *file,

@@ -80,7 +80,8 @@ static const struct gpc_bind resume_fields[] = {
 	FIELD(checkpoint, STR), GPC_BIND_LAST
 };
 static const struct gpc_bind update_fields[] = {
-	FIELD(cost, MONEY), FIELD(time_ms, I53), GPC_BIND_LAST
+	FIELD(cost, MONEY), FIELD(time_ms, I53), FIELD(priority, INT),
+	FIELD(notify, JSON), GPC_BIND_LAST
 };
 static const struct gpc_bind prune_fields[] = {
 	FIELD(keep, INT), GPC_BIND_LAST

@@ -28,7 +28,8 @@ struct gpc_payload {
 	int64_t time_ms;
 	struct gpc_money rate, cost;
 	struct gpc_strv drop;
-	struct gpc_json *request;
+	int priority;
+	struct gpc_json *request, *notify;
 	GPC_VEC(struct gpc_node) nodes;
 };
 /* How a payload of this type is read, and cleared. */

@@ -482,18 +482,46 @@ static int on_resume(struct step *s, struct gpc_error *err)
 	return 0;
 }
 
+/* A limit is more than 0; what is not there leaves the other as it is. */
+static int check_update(const struct step *s, bool priority,
+	struct gpc_error *err)
+{
+	const struct gpc_payload *p = s->p;
+	bool cost = p->cost.currency[0] != '\0';
+
+	if ((cost && p->cost.micros <= 0) || p->time_ms < 0 ||
+		(!cost && !p->time_ms && !priority && !p->notify))
+		return gpc_fail(err, GPC_EPROTO, "no limit, or none above 0");
+	if (p->notify && !gpc_json_is_array(p->notify))
+		return gpc_fail(err, GPC_EPROTO, "$.notify: not a list");
+	return 0;
+}
+
 static int on_update(struct step *s, struct gpc_error *err)
 {
-	if (s->p->cost.currency[0] ? s->p->cost.micros <= 0 :
-		s->p->time_ms <= 0)
-		return gpc_fail(err, GPC_EPROTO, "no limit, or none above 0");
+	struct gpc_job_state *st = s->st;
+	bool priority = gpc_json_get(s->e->data, "priority") != NULL;
+	int r = check_update(s, priority, err);
+
+	if (r < 0)
+		return r;
 	if (s->p->cost.currency[0]) {
-		s->st->cost_limit = s->p->cost;
-		s->st->cost_limit_n = s->e->n;
+		st->cost_limit = s->p->cost;
+		st->cost_limit_n = s->e->n;
 	}
 	if (s->p->time_ms > 0) {
-		s->st->time_limit_ms = s->p->time_ms;
-		s->st->time_limit_n = s->e->n;
+		st->time_limit_ms = s->p->time_ms;
+		st->time_limit_n = s->e->n;
+	}
+	if (priority) {
+		st->priority = s->p->priority;
+		st->priority_n = s->e->n;
+	}
+	if (s->p->notify) {
+		gpc_json_free(st->notify);
+		st->notify = gpc_json_first(s->p->notify) ?
+			gpc_steal(&s->p->notify) : NULL;
+		st->notify_n = s->e->n;
 	}
 	return on_request(s, err);
 }

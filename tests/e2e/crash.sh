@@ -22,12 +22,14 @@ mkdir "$GPUCLOUD_CRASH_DIR"
 # Each is a function that does what a user does, dies with the client when that
 # is killed, and says in $want what its jobs may end as.
 
-# A workspace, a secret, a program.
+# A workspace, a secret, a program, somebody who is told of its end.
 plain() {
 	mkdir -p ws/sub
 	echo hello >ws/a
 	head -c 50000 "$GPUCLOUD_BIN" >ws/sub/b
-	again='gpc submit -q --once key --workdir ws --secret TOKEN=@token --name plain -- cat a'
+	echo "{command: [sh, -c, 'echo \$GPUCLOUD_STATE >>$T/told'], on: success}" >notify
+	again='gpc submit -q --once key --workdir ws --secret TOKEN=@token --name plain \
+		--notify @notify -- cat a'
 	echo secret >token
 	submit
 	want='^SUCCEEDED completed [12]$'
@@ -272,6 +274,7 @@ walk() { # SCENARIO POINTS
 		jobs=$(find "$STORE/jobs" -name job.json 2>/dev/null | wc -l)
 		[ "$jobs" -eq "$left" ] || flaw "$jobs jobs"
 		grow_old
+		[ ! -e notify ] || grep -qx SUCCEEDED "$T/told" || flaw "nobody was told"
 		check_store
 		check_machines
 	} >>"$T/out" 2>&1

@@ -46,6 +46,8 @@ checkpoint: {path: ck}
 artifacts: [out]
 metrics: {loss: 'loss=([0-9.]+)'}
 limits: {time: 1h, setup: 1h, expected: 30m}
+resources: {priority: 2}
+notify: {command: ['false'], on: [start]}
 run: |
   mkdir -p ck
   echo a > ck/a
@@ -87,7 +89,8 @@ run gpc wait full --json
 is "$rc" 0 "wait --json exits with the job's status"
 is "$(jq -r .type "$T/out" | tail -n 1)" end "and ends with an end"
 is "$(jq -rs '[.[] | select(.type == "log")] | length' "$T/out")" 0 "without its output"
-wait_until 20 sh -c "'$GPUCLOUD_BIN' status full --json | jq -e '.nodes[0].released'"
+wait_until 20 sh -c "'$GPUCLOUD_BIN' status full --json |
+	jq -e '.nodes[0].released and .notify_failed'"
 json job-succeeded status full --json
 json checkpoint checkpoint list full --json
 json pull pull full --json
@@ -138,10 +141,11 @@ cp "$T/sorted" "$T/out"
 keep event-log
 json job-killed status killed --json
 
-run gpc submit -d --json --name waits -- sleep 300
+run gpc submit -d --json --name waits --notify '{command: [cat]}' -- sleep 300
 wait_until 20 in_state waits RUNNING
 json signal signal waits CONT --rank 0 --json
-json update update waits --max-cost 5 --time 2h --json
+json update update waits --max-cost 5 --time 2h --priority -3 \
+	--notify '{command: ["true"], on: [success, failure]}' --json
 json cost-running cost waits --json
 json release-dry release --all --dry-run --json
 run gpc status waits --json

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Limits of a job that waits or runs can be changed; nothing else can.
+# Limits of a job that waits or runs can be changed, its priority, and who is told;
+# nothing else can.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -34,11 +35,29 @@ like "$err" "at most" "and what is possible"
 run gpc update "$job" --gpus H100:2
 is "$rc" 2 "--gpus cannot be updated"
 like "$err" "bought as it is" "and why"
-for o in --env=A=1 --nodes=2 --priority=3 --notify=x --workdir=. --deadline; do
+for o in --env=A=1 --nodes=2 --workdir=. --deadline; do
 	run gpc update "$job" "$o"
 	is "$rc" 2 "nor can $o"
 	like "$err" "cannot be updated: " "which says why"
 done
+run gpc update "$job" --priority 3
+is "$out" 'priority  0 -> 3' "a priority"
+run gpc update "$job" --priority=-5 --notify "{command: [sh, -c, 'echo \$GPUCLOUD_EVENT >>$T/told']}"
+is "$rc" 0 "another one, and who is told"
+like "$out" '^priority  3 -> -5$' "with the old one"
+like "$out" '^notify  nobody -> sh -c .* \(on end\)$' "and the command"
+run gpc status "$job"
+like "$out" 'Priority: +-5 \(updated\)' "status shows the priority"
+like "$out" 'Notify: +sh -c' "and who is told"
+run gpc update "$job" --priority 1001
+is "$rc" 2 "a priority that is none"
+run gpc update "$job" --notify 'echo done'
+is "$rc" 2 "a command is a list"
+run gpc update "$job" --notify https://example.org/hook
+is "$rc" 3 "addresses are not built yet"
+like "$err" "example.org/hook': addresses are not built" "which it says"
+run gpc update "$job" --notify @nosuch
+is "$rc" 5 "a file that is not there"
 run gpc update "$job" --time soon
 is "$rc" 2 "a time that is none"
 run gpc update "$job" --time 99999999999h
@@ -57,6 +76,10 @@ is "$rc" 0 "-y means it"
 run gpc wait "$job"
 is "$rc" 124 "the job ends by its limit"
 is "$(reason_of "$job")" time_limit "and says by which"
+wait_until 30 test -e "$T/told"
+is "$(cat "$T/told")" end "who was named by the update is told"
+run gpc update "$job" --priority 1
+is "$rc" 8 "an ended job has no priority to change"
 run gpc update "$job" --time 1h
 is "$rc" 8 "an ended job has no limits to change"
 run gpc update nosuch --time 1h
