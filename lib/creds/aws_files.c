@@ -82,14 +82,22 @@ const struct gpc_ini_section *gpc_aws_files_section(
 bool gpc_aws_profile_find(const struct gpc_aws_files *files, const char *name,
 	struct gpc_aws_profile *ret_p)
 {
+	const struct gpc_ini_section *plain;
+
 	*ret_p = (struct gpc_aws_profile){
 		.name = name,
 		.files = files,
 		.config = gpc_aws_files_section(files, "profile", name),
 		.credentials = gpc_ini_find(&files->credentials, name),
 	};
-	if (!ret_p->config && strcmp(name, "default") == 0)
-		ret_p->config = gpc_ini_find(&files->config, name);
+	/* [default] or [profile default]: as AWS's command line has it, the later
+	 * one. */
+	if (strcmp(name, "default") == 0) {
+		plain = gpc_ini_find(&files->config, name);
+		if (plain && (!ret_p->config ||
+			plain->line > ret_p->config->line))
+			ret_p->config = plain;
+	}
 	return ret_p->config || ret_p->credentials;
 }
 

@@ -40,7 +40,7 @@ struct gpc_creds {
 	struct gpc_creds_found found;
 	bool have;
 	int64_t try_ms, must_ms;        /* by the services' clock; 0: never */
-	int64_t pause_until, got_at;    /* by the boot clock */
+	int64_t pause_until, renewed_at;        /* by the boot clock */
 
 	pthread_mutex_t region_lock;
 	bool region_known;
@@ -146,8 +146,8 @@ static void plan_renewal(struct gpc_creds *c, int64_t now_ms)
 }
 
 /* What a look has brought; with the lock. */
-static void land(struct gpc_creds *c, int r, struct gpc_creds_found *f,
-	const struct gpc_error *err)
+static void land(struct gpc_creds *c, bool renew, int r,
+	struct gpc_creds_found *f, const struct gpc_error *err)
 {
 	int64_t now_ms = gpc_net_now_ms(c->net);
 
@@ -156,7 +156,8 @@ static void land(struct gpc_creds *c, int r, struct gpc_creds_found *f,
 		c->found = *f;
 		*f = (struct gpc_creds_found){0};
 		c->have = true;
-		c->got_at = gpc_boot_ms();
+		if (renew)
+			c->renewed_at = gpc_boot_ms();
 		c->pause_until = 0;
 		plan_renewal(c, now_ms);
 	} else if (c->have) {
@@ -188,7 +189,8 @@ static bool is_good(const struct gpc_creds *c)
 /* Somebody has just renewed them: who was refused had the old ones. */
 static bool is_new(const struct gpc_creds *c)
 {
-	return c->have && gpc_boot_ms() - c->got_at < JUST_NOW_MS;
+	return c->have && c->renewed_at &&
+		gpc_boot_ms() - c->renewed_at < JUST_NOW_MS;
 }
 
 /* The caller's turn to look; the lock is given up meanwhile. */
@@ -202,7 +204,7 @@ static int fly(struct gpc_creds *c, bool renew, struct gpc_error *err)
 	pthread_mutex_unlock(&c->lock);
 	r = look(c, renew, &f, &why);
 	pthread_mutex_lock(&c->lock);
-	land(c, r, &f, &why);
+	land(c, renew, r, &f, &why);
 	if (r && err)
 		*err = why;
 	return r;
