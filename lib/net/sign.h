@@ -27,7 +27,8 @@ struct gpc_sign_aws {
 };
 int gpc_sign_aws(struct gpc_request *r, const struct gpc_sign_aws *how,
 	struct gpc_error *err) gpc_must_check;
-/* Into the query; 1 to 604800 seconds. */
+/* Into the query; 1 to 604800 seconds. Whoever uses the URL must send the headers
+ * that r has, as they are; so for all clouds. */
 int gpc_presign_aws(struct gpc_request *r, const struct gpc_sign_aws *how,
 	int expires_s, struct gpc_error *err) gpc_must_check;
 
