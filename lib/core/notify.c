@@ -298,7 +298,7 @@ static void start_item(struct gpc_supervision *sv,
 static bool look_after_run(struct gpc_supervision *sv)
 {
 	struct gpc_notifier *t = &sv->notifier;
-	gpc_autostr *why = NULL, *program = NULL;
+	gpc_autostr *why = NULL;
 
 	if (t->run.pid <= 0)
 		return true;
