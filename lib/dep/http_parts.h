@@ -58,7 +58,7 @@ int gpc_http_lines(const struct gpc_strv *headers, bool expect,
 	struct gpc_strv *ret_lines, struct gpc_error *err) gpc_must_check;
 
 /* Up to *n * size bytes of a file body from position; sets *n to what was read,
- * 0 at its end only. GPC_EIO when the file has become shorter. */
+ * 0 at its end only. GPC_EPROTO when the file has become shorter. */
 int gpc_http_read_body(const struct gpc_body *body, uint64_t position, void *to,
 	size_t *n, size_t size, struct gpc_error *err) gpc_must_check;
 

@@ -262,7 +262,7 @@ TEST(says_when_a_file_has_become_shorter)
 	prepare(&o, "PUT");
 	o.x.body = (struct gpc_body){ .fd = fd, .size = 10 };
 	go(h, &o, "/echo");
-	assert_int_equal(o.r, -GPC_EIO);
+	assert_int_equal(o.r, -GPC_EPROTO);
 	assert_has(o.err.msg, "3 of 10");
 	clear(&o);
 }
