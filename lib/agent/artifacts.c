@@ -96,7 +96,7 @@ static int put_dir(struct sending *s, const char *path, int depth,
 
 	if (!d)
 		return gpc_fail_sys(err, errno, "cannot list %s", path);
-	while (r == 0 && (e = readdir(d))) {
+	while (r == 0 && (errno = 0, e = readdir(d))) {
 		gpc_autostr *below = NULL;
 
 		if (gpc_eq(e->d_name, ".") || gpc_eq(e->d_name, ".."))
@@ -104,30 +104,50 @@ static int put_dir(struct sending *s, const char *path, int depth,
 		below = gpc_path_join(path, e->d_name);
 		r = put_tree(s, below, depth + 1, err);
 	}
+	if (r == 0 && errno != 0)
+		r = gpc_fail_sys(err, errno, "cannot list %s", path);
 	closedir(d);
 	return r;
 }
 
+static bool leads_nowhere(int sys)
+{
+	return sys == ENOENT || sys == ENOTDIR || sys == ELOOP ||
+		sys == EACCES || sys == ENAMETOOLONG;
+}
+
 /* Links are followed where they stay inside the home: an artifact is what can
  * be read there. */
-static bool stays_inside(struct sending *s, const char *path)
+static int look(struct sending *s, const char *path, struct stat *ret_st,
+	bool *ret_inside, struct gpc_error *err)
 {
-	gpc_autostr *real = realpath(path, NULL);
 	gpc_autostr *home = realpath(s->a->home, NULL);
+	gpc_autostr *real = home ? realpath(path, NULL) : NULL;
 
-	return real && home && gpc_path_contains(home, real);
+	*ret_inside = real && gpc_path_contains(home, real);
+	if (home && (!*ret_inside ? real != NULL : stat(real, ret_st) == 0))
+		return 0;
+	*ret_inside = false;
+	if (home && leads_nowhere(errno))
+		return 0;
+	return gpc_fail_sys(err, errno, "cannot look at %s", path);
 }
 
 static int put_tree(struct sending *s, const char *path, int depth,
 	struct gpc_error *err)
 {
 	struct stat st;
+	bool inside;
+	int r;
 
 	if (gpc_canceled(s->cancel))
 		return gpc_fail(err, GPC_ECANCELED, "stopped");
 	if (depth > MAX_DEPTH)
 		return gpc_fail(err, GPC_EPROTO, "%s: folders too deep", path);
-	if (!stays_inside(s, path) || stat(path, &st) < 0) {
+	r = look(s, path, &st, &inside, err);
+	if (r < 0)
+		return r;
+	if (!inside) {
 		gpc_agent_say(s->a, GPC_WARN, "artifact %s passed by: it leads "
 			"nowhere or out of the job's home", path);
 		return 0;

@@ -40,6 +40,7 @@ static int copy_file(const char *from, const char *to, const struct stat *st,
 	gpc_autostr *part = gpc_format("%s.gpc-part", to);
 	struct timespec times[2] = { st->st_atim, st->st_mtim };
 	gpc_autofd in = -1, out = -1;
+	bool made;
 	int r = gpc_open(from, O_RDONLY, 0, &in, err);
 
 	if (r == 0)
@@ -47,10 +48,19 @@ static int copy_file(const char *from, const char *to, const struct stat *st,
 	if (r == 0)
 		r = copy_bytes(in, out, from, to, cancel, err);
 	GPC_CRASH("copy.written");
+	made = out >= 0;
 	if (r == 0 && (fchmod(out, st->st_mode & 07777) < 0
-		|| futimens(out, times) < 0 || rename(part, to) < 0))
+		|| futimens(out, times) < 0))
 		r = gpc_fail_sys(err, errno, "cannot write %s", to);
-	if (r < 0 && out >= 0)
+	if (r == 0) {
+		int sys = gpc_close_written(&out);
+
+		if (!sys && rename(part, to) < 0)
+			sys = errno;
+		if (sys)
+			r = gpc_fail_sys(err, sys, "cannot write %s", to);
+	}
+	if (r < 0 && made)
 		unlink(part);
 	return r;
 }
@@ -85,7 +95,7 @@ static int copy_dir(const char *from, const char *to, mode_t mode, int depth,
 	d = opendir(from);
 	if (!d)
 		return gpc_fail_sys(err, errno, "cannot list %s", from);
-	while (r == 0 && (e = readdir(d))) {
+	while (r == 0 && (errno = 0, e = readdir(d))) {
 		gpc_autostr *a = NULL, *b = NULL;
 
 		if (gpc_eq(e->d_name, ".") || gpc_eq(e->d_name, ".."))
@@ -94,6 +104,8 @@ static int copy_dir(const char *from, const char *to, mode_t mode, int depth,
 		b = gpc_path_join(to, e->d_name);
 		r = copy_entry(a, b, depth + 1, cancel, err);
 	}
+	if (r == 0 && errno != 0)
+		r = gpc_fail_sys(err, errno, "cannot list %s", from);
 	closedir(d);
 	/* Last: a folder that may not be written must still be filled. */
 	if (r == 0 && depth > 0)

@@ -40,7 +40,6 @@ static int take_over(struct launcher *l, struct gpc_error *err)
 {
 	const char *dir = l->options->node_dir;
 	gpc_autostr *lock_path = gpc_path_join(dir, GPC_NODE_LOCK);
-	char boot[64];
 	int r = gpc_lock_file(lock_path, false, &l->lock, err);
 
 	if (r == 0)
@@ -51,12 +50,15 @@ static int take_over(struct launcher *l, struct gpc_error *err)
 		return gpc_fail(err, GPC_ECONFLICT,
 			"node %s was started before; it does not start twice",
 			l->node.id);
-	if (!gpc_eq(l->node.boot, gpc_boot_id(boot)))
+	if (!gpc_node_file_on_this_boot(&l->node))
 		return gpc_fail(err, GPC_ECONFLICT,
 			"node %s is of an earlier boot of this machine",
 			l->node.id);
 	l->node.pid = getpid();
 	l->node.start = (int64_t)gpc_proc_start(getpid());
+	if (l->node.start == 0)
+		return gpc_fail(err, GPC_EIO, "cannot read this process's own "
+			"start time, by which others would know it");
 	if (l->node.expires_ms)
 		l->deadline_ms = l->node.created_boot_ms
 			+ (l->node.expires_ms - l->node.created_ms);

@@ -22,9 +22,8 @@ static int add_blob(void *arg, const char *sha256, uint64_t size,
 	struct blobs *b = arg;
 
 	(void)size;
-	(void)err;
-	gpc_map_set(&b->map, sha256, b);
-	return 0;
+	return gpc_map_try_set(&b->map, sha256, b) ? 0
+		: gpc_fail_memory(err, "the names of blobs");
 }
 
 static int add_blobs_of(struct gpc_saver *s, const struct gpc_checkpoint *c,

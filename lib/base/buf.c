@@ -33,7 +33,7 @@ static bool make_room(struct gpc_buf *b, size_t n, bool soft)
 		cap *= 2;
 	if (cap < need)
 		cap = limit < PTRDIFF_MAX ? limit + 1 : need;
-	grown = soft ? gpc_try_grow(b->data, cap, 1) :
+	grown = soft || b->soft ? gpc_try_grow(b->data, cap, 1) :
 		gpc_grow(b->data, cap, 1);
 	if (!grown) {
 		b->overflow = b->no_memory = true;

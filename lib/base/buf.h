@@ -21,6 +21,7 @@ struct gpc_buf {
 	size_t max;       /* bytes; 0 = GPC_BUF_DEFAULT_MAX */
 	bool overflow;
 	bool no_memory;   /* why it overflowed */
+	bool soft;        /* want of memory is no end, but an overflow */
 };
 
 void gpc_buf_init(struct gpc_buf *b, size_t max_bytes);

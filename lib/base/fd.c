@@ -23,6 +23,14 @@ void gpc_close(int *fd)
 	*fd = -1;
 }
 
+int gpc_close_written(int *fd)
+{
+	int own = *fd;
+
+	*fd = -1;
+	return close(own) < 0 && errno != EINTR ? errno : 0;
+}
+
 /* The error of an operation on a file; a full disk gets its folder named. */
 static int fail_file(struct gpc_error *err, int sys, const char *verb,
 	const char *name)
@@ -159,19 +167,17 @@ int gpc_read_file(const char *path, size_t max, struct gpc_buf *b,
 /* Flushes and closes; some file systems report a full disk only here. */
 static int settle(int *fd, const char *path, struct gpc_error *err)
 {
-	int own = *fd;
+	int sys;
 
 	/* Pipes and some virtual file systems have nothing to flush. */
-	while (fsync(own) < 0)
+	while (fsync(*fd) < 0)
 		if (errno != EINTR) {
 			if (errno == EINVAL || errno == ENOTSUP)
 				break;
 			return fail_file(err, errno, "flush", path);
 		}
-	*fd = -1;
-	if (close(own) < 0 && errno != EINTR)
-		return fail_file(err, errno, "close", path);
-	return 0;
+	sys = gpc_close_written(fd);
+	return sys ? fail_file(err, sys, "close", path) : 0;
 }
 
 static int write_temp(const char *temp, const char *path, const void *data,

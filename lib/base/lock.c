@@ -12,19 +12,27 @@
 #include "base/fd.h"
 #include "base/time.h"
 
-/* Whether path still names the file that fd holds. */
-static bool is_same_file(int fd, const char *path)
+/* Whether path still names the file that fd holds. 0 or an errno. */
+static int is_same_file(int fd, const char *path, bool *ret_same)
 {
 	struct stat held, named;
 
-	return fstat(fd, &held) == 0 && stat(path, &named) == 0 &&
-		held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+	*ret_same = false;
+	if (fstat(fd, &held) < 0)
+		return errno;
+	if (stat(path, &named) < 0)
+		return errno == ENOENT ? 0 : errno;
+	*ret_same = held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+	return 0;
 }
 
 bool gpc_lock_renew(int fd, const char *path)
 {
+	bool same;
+
 	(void)futimens(fd, NULL);
-	return is_same_file(fd, path);
+	/* What cannot be looked at is not lost: only another file tells that. */
+	return is_same_file(fd, path, &same) != 0 || same;
 }
 
 int64_t gpc_lock_age_ms(const char *path)
@@ -42,6 +50,7 @@ int gpc_lock_file(const char *path, bool wait, int *ret_fd,
 {
 	for (;;) {
 		gpc_autofd fd = -1;
+		bool same;
 		int r = gpc_open(path, O_RDWR | O_CREAT, 0600, &fd, err);
 
 		if (r < 0)
@@ -55,7 +64,10 @@ int gpc_lock_file(const char *path, bool wait, int *ret_fd,
 		if (r < 0)
 			return gpc_fail_sys(err, errno, "cannot lock %s", path);
 		/* A lock on a file that was deleted meanwhile excludes nobody. */
-		if (!is_same_file(fd, path))
+		r = is_same_file(fd, path, &same);
+		if (r)
+			return gpc_fail_sys(err, r, "cannot look at %s", path);
+		if (!same)
 			continue;
 		(void)futimens(fd, NULL);
 		*ret_fd = fd;

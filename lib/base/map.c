@@ -20,13 +20,20 @@ static size_t find_slot(const struct gpc_map *m, const char *key)
 	return i;
 }
 
-static void rehash(struct gpc_map *m)
+static bool rehash(struct gpc_map *m, bool soft)
 {
+	size_t n = m->n_slots ? m->n_slots * 2 : 16;
+	size_t *slots = soft ? gpc_try_array(n, sizeof(*slots))
+		: gpc_array(n, sizeof(*slots));
+
+	if (!slots)
+		return false;
 	free(m->slots);
-	m->n_slots = m->n_slots ? m->n_slots * 2 : 16;
-	m->slots = gpc_array(m->n_slots, sizeof(*m->slots));
+	m->slots = slots;
+	m->n_slots = n;
 	for (size_t i = 0; i < m->n; i++)
 		m->slots[find_slot(m, m->entries[i].key)] = i + 1;
+	return true;
 }
 
 static struct gpc_map_entry *find_entry(const struct gpc_map *m,
@@ -52,24 +59,53 @@ bool gpc_map_has(const struct gpc_map *m, const char *key)
 	return find_entry(m, key) != NULL;
 }
 
-void gpc_map_set(struct gpc_map *m, const char *key, void *value)
+static bool make_room(struct gpc_map *m, bool soft)
+{
+	size_t cap = m->cap ? m->cap * 2 : 8;
+	void *grown;
+
+	if (m->n == m->cap) {
+		grown = soft ? gpc_try_grow(m->entries, cap, sizeof(*m->entries))
+			: gpc_grow(m->entries, cap, sizeof(*m->entries));
+		if (!grown)
+			return false;
+		m->entries = grown;
+		m->cap = cap;
+	}
+	return m->n * 2 < m->n_slots || rehash(m, soft);
+}
+
+static bool set(struct gpc_map *m, const char *key, void *value, bool soft)
 {
 	struct gpc_map_entry *e = find_entry(m, key);
+	size_t size = strlen(key) + 1;
+	char *copy;
 
 	if (e) {
 		e->value = value;
-		return;
+		return true;
 	}
-	if (m->n == m->cap) {
-		m->cap = m->cap ? m->cap * 2 : 8;
-		m->entries = gpc_grow(m->entries, m->cap, sizeof(*m->entries));
-	}
-	if (m->n * 2 >= m->n_slots)
-		rehash(m);
-	m->entries[m->n].key = gpc_strdup(key);
+	if (!make_room(m, soft))
+		return false;
+	copy = soft ? gpc_try_grow(NULL, size, 1) : gpc_grow(NULL, size, 1);
+	if (!copy)
+		return false;
+	memcpy(copy, key, size);
+	m->entries[m->n].key = copy;
 	m->entries[m->n].value = value;
 	m->slots[find_slot(m, key)] = m->n + 1;
 	m->n++;
+	return true;
+}
+
+void gpc_map_set(struct gpc_map *m, const char *key, void *value)
+{
+	(void)set(m, key, value, false);
+}
+
+bool gpc_map_try_set(struct gpc_map *m, const char *key, void *value)
+{
+	return set(m, key, value, true);
 }
 
 void gpc_map_clear(struct gpc_map *m)

@@ -16,6 +16,9 @@ struct gpc_map {
 void *gpc_map_get(const struct gpc_map *m, const char *key);  /* or NULL */
 bool gpc_map_has(const struct gpc_map *m, const char *key);
 void gpc_map_set(struct gpc_map *m, const char *key, void *value);
+/* The same for as many as the outside world has: false when there is no memory,
+ * and the map stays as it was. */
+bool gpc_map_try_set(struct gpc_map *m, const char *key, void *value);
 void gpc_map_clear(struct gpc_map *m);
 GPC_CLEANUP_VALUE(gpc_map);
 

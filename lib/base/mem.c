@@ -6,6 +6,7 @@
 #include "base/mem.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,6 +61,24 @@ void *gpc_try_grow(void *p, size_t n, size_t size)
 		return NULL;
 	bytes = n * size;
 	return realloc(p, bytes ? bytes : 1);
+}
+
+void *gpc_try_array(size_t n, size_t size)
+{
+	void *p = gpc_try_grow(NULL, n, size);
+
+	if (p)
+		memset(p, 0, n * size);
+	return p;
+}
+
+int gpc_fail_memory(struct gpc_error *err, const char *what)
+{
+	int r = gpc_fail_sys(err, ENOMEM, "no memory for %s", what);
+
+	gpc_hint(err, "free some memory, or raise its limit (ulimit -v, the "
+		"control group), then repeat");
+	return r;
 }
 
 char *gpc_strdup(const char *s)

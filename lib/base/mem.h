@@ -20,6 +20,9 @@ void *gpc_grow(void *p, size_t n, size_t size);  /* realloc, overflow-checked */
 /* The same for what the outside world sizes: NULL when there is no memory, and
  * p stays as it was. */
 void *gpc_try_grow(void *p, size_t n, size_t size);
+void *gpc_try_array(size_t n, size_t size);      /* zeroed */
+/* Says that there was none for `what`, such as "the names of 5 files". */
+int gpc_fail_memory(struct gpc_error *err, const char *what);
 char *gpc_strdup(const char *s);                 /* NULL stays NULL */
 char *gpc_strndup(const char *s, size_t n);
 char *gpc_format(const char *fmt, ...) gpc_printf(1, 2);

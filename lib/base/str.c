@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "base/vec.h"
+
 struct gpc_str gpc_str_of(const char *s)
 {
 	return (struct gpc_str){s ? s : "", s ? strlen(s) : 0};
@@ -175,6 +177,21 @@ void gpc_strv_take(struct gpc_strv *s, char *owned)
 void gpc_strv_add(struct gpc_strv *s, const char *text)
 {
 	gpc_strv_take(s, gpc_strdup(text));
+}
+
+bool gpc_strv_try_add(struct gpc_strv *s, const char *text)
+{
+	size_t n = strlen(text) + 1;
+	char *copy = gpc_try_grow(NULL, n, 1);
+	char **slot = copy ? gpc_vec_try_push(s) : NULL;
+
+	if (!slot) {
+		free(copy);
+		return false;
+	}
+	memcpy(copy, text, n);
+	*slot = copy;
+	return true;
 }
 
 void gpc_strv_addf(struct gpc_strv *s, const char *fmt, ...)

@@ -34,6 +34,8 @@ uint64_t gpc_hash64(const void *data, size_t n);
 
 struct gpc_strv { char **v; size_t n, cap; };
 void gpc_strv_add(struct gpc_strv *s, const char *text);
+/* The same for as many as the outside world has: false when there is no memory. */
+bool gpc_strv_try_add(struct gpc_strv *s, const char *text);
 void gpc_strv_take(struct gpc_strv *s, char *owned);
 void gpc_strv_addf(struct gpc_strv *s, const char *fmt, ...) gpc_printf(2, 3);
 bool gpc_strv_has(const struct gpc_strv *s, const char *text);

@@ -25,10 +25,10 @@ const char *gpc_boot_id(char out[64])
 	gpc_autofd fd = -1;
 	size_t n = 0;
 
-	out[0] = '\0';
-	if (gpc_open(path, O_RDONLY, 0, &fd, NULL) < 0 ||
+	/* n stays 0 when reading fails, whatever is in out by then. */
+	if (gpc_open(path, O_RDONLY, 0, &fd, NULL) == 0 &&
 		gpc_read_full(fd, out, 63, path, &n, NULL) < 0)
-		return out;
+		n = 0;
 	out[n] = '\0';
 	out[strcspn(out, "\n")] = '\0';
 	if (strlen(out) != 36)

@@ -18,23 +18,32 @@
 
 enum { DEEPEST = 100 };
 
-static bool is_folder(const char *path)
+/* 0 or an errno. */
+static int is_folder(const char *path, bool *ret_is)
 {
 	struct stat st;
 
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+	*ret_is = false;
+	if (stat(path, &st) < 0)
+		return errno;
+	*ret_is = S_ISDIR(st.st_mode);
+	return 0;
 }
 
 static int make_one(const char *path, unsigned mode, struct gpc_error *err)
 {
-	int sys;
+	bool is;
+	int sys, look;
 
 	if (mkdir(path, (mode_t)mode) == 0)
 		return 0;
 	sys = errno;
 	/* Read-only and automounted parents answer other than EEXIST. */
-	if (is_folder(path))
+	look = is_folder(path, &is);
+	if (is)
 		return 0;
+	if (sys == EEXIST && look && look != ENOENT)
+		return gpc_fail_sys(err, look, "cannot look at %s", path);
 	if (sys == EEXIST)
 		return gpc_fail(err, GPC_ECONFLICT, "%s exists and is no folder",
 			path);
@@ -51,8 +60,9 @@ static int make_one(const char *path, unsigned mode, struct gpc_error *err)
 int gpc_mkdirs(const char *path, unsigned mode, struct gpc_error *err)
 {
 	gpc_autostr *part = gpc_strdup(path);
+	bool is;
 
-	if (is_folder(path))
+	if (is_folder(path, &is) == 0 && is)
 		return 0;
 	for (char *at = part + 1; part[0] && *at; at++) {
 		int r;

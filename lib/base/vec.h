@@ -2,6 +2,7 @@
  * {v, n, cap}; all zero is an empty vector. Elements are plain memory: clear
  * their contents before gpc_vec_free. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -14,6 +15,11 @@
 	(gpc_vec_make_room((void **)&(vec)->v, &(vec)->n, &(vec)->cap, \
 		sizeof(*(vec)->v)), \
 	 &(vec)->v[(vec)->n++])
+/* The same for as many as the outside world has: NULL when there is no memory,
+ * and the vector stays as it was. */
+#define gpc_vec_try_push(vec) \
+	(gpc_vec_try_make_room((void **)&(vec)->v, &(vec)->n, &(vec)->cap, \
+		sizeof(*(vec)->v)) ? &(vec)->v[(vec)->n++] : NULL)
 #define gpc_vec_remove(vec, i) \
 	(memmove(&(vec)->v[i], &(vec)->v[(i) + 1], \
 		((vec)->n - (i) - 1) * sizeof(*(vec)->v)), (vec)->n--)
@@ -25,3 +31,4 @@
 
 /* Grows *v so that element n fits, and zeroes that element. */
 void gpc_vec_make_room(void **v, size_t *n, size_t *cap, size_t size);
+bool gpc_vec_try_make_room(void **v, size_t *n, size_t *cap, size_t size);

@@ -37,7 +37,9 @@ static struct gpc_census_job *job_of(struct gpc_census *c, const char *id,
 
 	if (j && strlen(j->id) == n && memcmp(j->id, id, n) == 0)
 		return j;
-	j = gpc_vec_push(&c->jobs);
+	j = gpc_vec_try_push(&c->jobs);
+	if (!j)
+		return NULL;
 	memcpy(j->id, id, n);
 	j->age_ms = INT64_MAX;
 	return j;
@@ -54,6 +56,8 @@ static int count(void *arg, const struct gpc_object *o)
 	if (!slash || slash == id || slash - id >= GPC_JOB_ID_SIZE)
 		return 0;
 	j = job_of(arg, id, (size_t)(slash - id));
+	if (!j)
+		return GPC_LIST_NO_MEMORY;
 	j->objects++;
 	j->bytes += o->size;
 	j->has_job = j->has_job || gpc_eq(slash + 1, "job.json");

@@ -32,8 +32,7 @@ static int collect_key(void *arg, const struct gpc_object *o)
 {
 	struct artifact_job *a = arg;
 
-	gpc_strv_add(&a->keys, o->key);
-	return 0;
+	return gpc_strv_try_add(&a->keys, o->key) ? 0 : GPC_LIST_NO_MEMORY;
 }
 
 static int to_fd(void *arg, const void *data, size_t n, struct gpc_error *err)
@@ -57,8 +56,14 @@ static int get_to_file(struct artifact_job *a, const char *key, int at,
 		return gpc_fail_sys(err, errno, "create %s", name);
 	r = gpc_store_get_range(a->session->store, key, 0, -1, to_fd, &fd, &o,
 		err);
-	if (r == 0 && renameat(at, temp, at, name) < 0)
-		r = gpc_fail_sys(err, errno, "rename to %s", name);
+	if (r == 0) {
+		int sys = gpc_close_written(&fd);
+
+		if (!sys && renameat(at, temp, at, name) < 0)
+			sys = errno;
+		if (sys)
+			r = gpc_fail_sys(err, sys, "write %s", name);
+	}
 	if (r < 0)
 		unlinkat(at, temp, 0);
 	else
@@ -80,9 +85,12 @@ static int fetch_one(struct artifact_job *a, const char *key,
 			key + a->skip, a->dir);
 	r = gpc_beneath_parent(&a->below, relative, GPC_BENEATH_CREATE, &at,
 		&name, err);
-	if (r == 0 && !a->overwrite &&
-		fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		return 0;
+	if (r == 0 && !a->overwrite) {
+		if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			return 0;
+		if (errno != ENOENT)
+			r = gpc_fail_sys(err, errno, "look for %s", name);
+	}
 	if (r == 0)
 		r = get_to_file(a, key, at, name, err);
 	if (r < 0)

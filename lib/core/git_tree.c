@@ -253,7 +253,7 @@ int gpc_git_scan(struct gpc_session *s, const struct gpc_spec *spec,
 	gpc_auto(gpc_strv) struct gpc_strv exclude = {0};
 	struct stat st;
 	const struct gpc_scan_options how = {
-		.ignore_files = lstat(ignore, &st) == 0,
+		.ignore_files = lstat(ignore, &st) == 0 || errno != ENOENT,
 		.exclude = &exclude,
 		.cancel = s->cancel,
 	};

@@ -24,7 +24,8 @@ static int note_old(void *arg, const struct gpc_object *o)
 	struct old *x = arg;
 
 	if (o->modified_ms && o->now_ms - o->modified_ms >= x->min_ms)
-		gpc_strv_add(&x->keys, o->key);
+		return gpc_strv_try_add(&x->keys, o->key) ? 0
+			: GPC_LIST_NO_MEMORY;
 	return 0;
 }
 

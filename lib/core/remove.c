@@ -27,6 +27,7 @@
 #include "record/keys.h"
 
 #define TRIES 100
+#define JOBS_LIST "the list of jobs"
 #define CLAIM_MAX ((size_t)256)
 /* Objects below jobs/ without job.json and journal: nobody is writing them. */
 #define DEBRIS_MS ((int64_t)14 * 24 * 3600 * 1000)
@@ -78,8 +79,10 @@ static char *reason_to_stay(struct gpc_session *s,
 static struct gpc_removal *add(struct gpc_removals *x, const char *job,
 	const struct gpc_census_job *c)
 {
-	struct gpc_removal *r = gpc_vec_push(x);
+	struct gpc_removal *r = gpc_vec_try_push(x);
 
+	if (!r)
+		return NULL;
 	memcpy(r->job, job, strlen(job) + 1);
 	r->objects = c ? c->objects : 0;
 	r->bytes = c ? c->bytes : 0;
@@ -118,6 +121,8 @@ static int from_index(struct gpc_session *s, const struct gpc_census *c,
 			!gpc_eq(e->owner_hash, s->place.owner.hash)))
 			continue;
 		to = add(x, e->job, job);
+		if (!to)
+			return gpc_fail_memory(err, JOBS_LIST);
 		to->ended_ms = e->end_ms;
 		/* An entry whose job is gone is what is left of it. */
 		to->rest = !job || !job->has_job;
@@ -138,17 +143,26 @@ static bool is_rest(struct gpc_session *s, const struct gpc_census_job *c)
 	return gpc_journal_refresh(&j, NULL, NULL) == 0 && j.state.removing;
 }
 
-static void from_census(struct gpc_session *s, const struct gpc_census *c,
-	const struct gpc_index *index, struct gpc_removals *x)
+static int from_census(struct gpc_session *s, const struct gpc_census *c,
+	const struct gpc_index *index, struct gpc_removals *x,
+	struct gpc_error *err)
 {
 	gpc_auto(gpc_map) struct gpc_map listed = {0};
 
 	gpc_vec_each(e, index)
-		gpc_map_set(&listed, e->job, &listed);
+		if (!gpc_map_try_set(&listed, e->job, &listed))
+			return gpc_fail_memory(err, JOBS_LIST);
 	gpc_vec_each(job, &c->jobs) {
-		if (!gpc_map_has(&listed, job->id) && is_rest(s, job))
-			add(x, job->id, job)->rest = true;
+		struct gpc_removal *to;
+
+		if (gpc_map_has(&listed, job->id) || !is_rest(s, job))
+			continue;
+		to = add(x, job->id, job);
+		if (!to)
+			return gpc_fail_memory(err, JOBS_LIST);
+		to->rest = true;
 	}
+	return 0;
 }
 
 int gpc_remove_find(struct gpc_session *s, const struct gpc_census *c,
@@ -161,9 +175,10 @@ int gpc_remove_find(struct gpc_session *s, const struct gpc_census *c,
 
 	if (r == 0)
 		r = from_index(s, c, o, &index, &x, err);
+	if (r == 0)
+		r = from_census(s, c, &index, &x, err);
 	if (r < 0)
 		return r;
-	from_census(s, c, &index, &x);
 	*ret_x = x;
 	x = (struct gpc_removals){0};
 	return 0;
@@ -249,7 +264,8 @@ static int note_key(void *arg, const struct gpc_object *o)
 	struct below *x = arg;
 
 	if (gpc_starts_with(o->key + x->skip, "events/") == x->events)
-		gpc_strv_add(&x->keys, o->key);
+		return gpc_strv_try_add(&x->keys, o->key) ? 0
+			: GPC_LIST_NO_MEMORY;
 	return 0;
 }
 

@@ -157,9 +157,10 @@ static int put_json(struct gpc_store *s, const char *key, struct gpc_json *j,
 	unsigned flags, bool *ret_repeated, struct gpc_error *err)
 {
 	gpc_autoptr(gpc_json) *owned = j;
-	gpc_autostr *text = gpc_json_print(owned);
+	gpc_autostr *text = NULL;
+	int r = gpc_json_try_print(owned, GPC_JOB_MAX_BYTES, &text, err);
 
-	return put_text(s, key, text, flags, ret_repeated, err);
+	return r < 0 ? gpc_wrap(err, r, "%s", key) : put_text(s, key, text, flags, ret_repeated, err);
 }
 
 /* "<id> <created ms>": both, so that whoever finishes a submit that was cut

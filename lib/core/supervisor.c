@@ -68,7 +68,9 @@ static bool is_dead_here(const struct gpc_json *record, const char *boot)
 	pid_t pid = (pid_t)gpc_json_get_int(record, "pid", 0);
 	uint64_t start = (uint64_t)gpc_json_get_int(record, "start", 0);
 
-	return b && boot[0] && gpc_eq(b, boot) && !gpc_proc_alive(pid, start);
+	/* Without its start (it could not look) only time tells as well. */
+	return b && boot[0] && gpc_eq(b, boot) && start != 0 &&
+		!gpc_proc_alive(pid, start);
 }
 
 /* Without a record there is no holder: it let the job go, or died before its

@@ -61,13 +61,16 @@ static int note_blob(void *arg, const struct gpc_object *o)
 {
 	struct sweep *x = arg;
 	const char *name = strrchr(o->key, '/');
-	struct blob b = { .size = o->size, .old = is_old(o) };
+	struct blob b = { .size = o->size, .old = is_old(o) }, *slot;
 
 	/* What does not look like a blob is not ours to delete. */
 	if (!name || !gpc_is_hex(name + 1, 2 * GPC_SHA256_SIZE) ||
 		!gpc_unhex(name + 1, b.sum, sizeof(b.sum)))
 		return 0;
-	*gpc_vec_push(&x->blobs) = b;
+	slot = gpc_vec_try_push(&x->blobs);
+	if (!slot)
+		return GPC_LIST_NO_MEMORY;
+	*slot = b;
 	x->n.total++;
 	x->n.total_bytes += o->size;
 	return 0;
@@ -110,8 +113,9 @@ static int need(void *arg, const char *hex, uint64_t size,
 	gpc_blob_key(GPC_BLOBS_COMMON, hex, key);
 	r = gpc_store_head(x->s->store, key, NULL, err);
 	b->gone = r == -GPC_ENOTFOUND;  /* else it was put again since */
-	if (b->gone && !gpc_strv_has(&x->lost, hex))
-		gpc_strv_add(&x->lost, hex);
+	if (b->gone && !gpc_strv_has(&x->lost, hex) &&
+		!gpc_strv_try_add(&x->lost, hex))
+		return gpc_fail_memory(err, "the names of blobs");
 	return b->gone ? 0 : r;
 }
 
@@ -129,8 +133,8 @@ static int need_head(struct sweep *x, const char *hex, struct gpc_error *err)
 	if (r == 0)
 		r = gpc_snapshot_blobs(x->s->store, head, GPC_BLOBS_COMMON,
 			need, x, err);
-	if (r == 0)
-		gpc_map_set(&x->heads, hex, x);
+	if (r == 0 && !gpc_map_try_set(&x->heads, hex, x))
+		r = gpc_fail_memory(err, "the names of blobs");
 	return r;
 }
 

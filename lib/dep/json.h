@@ -24,6 +24,9 @@ struct gpc_json *gpc_json_copy(const struct gpc_json *j);
 /* What is printed parses back: bytes that are no UTF-8 become U+FFFD. Equal
  * trees give equal bytes. */
 char *gpc_json_print(const struct gpc_json *j);         /* one line; owned */
+/* The same for what may be large: an error past max bytes, or without memory. */
+int gpc_json_try_print(const struct gpc_json *j, size_t max, char **ret_text,
+	struct gpc_error *err) gpc_must_check;
 char *gpc_json_print_pretty(const struct gpc_json *j);  /* two spaces; owned */
 
 struct gpc_json *gpc_json_object(void);

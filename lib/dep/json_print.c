@@ -140,6 +140,15 @@ static char *print(const struct gpc_json *j, int indent)
 	return gpc_steal(&b.data);
 }
 
+int gpc_json_try_print(const struct gpc_json *j, size_t max, char **ret_text,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {.max = max, .soft = true};
+
+	print_value(&b, j, -1);
+	return gpc_buf_finish(&b, ret_text, err);
+}
+
 char *gpc_json_print(const struct gpc_json *j)
 {
 	return print(j, -1);

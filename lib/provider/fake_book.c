@@ -197,18 +197,22 @@ static int names_of(const char *folder, struct gpc_strv *ret_names,
 {
 	DIR *d = opendir(folder);
 	struct dirent *e;
+	int r = 0;
 
 	if (!d && errno == ENOENT)
 		return 0;
 	if (!d)
 		return gpc_fail_sys(err, errno, "cannot list %s", folder);
-	while ((e = readdir(d))) {
+	while ((errno = 0, e = readdir(d))) {
 		if (e->d_name[0] != '.' && gpc_ends_with(e->d_name, ".json"))
 			gpc_strv_add(ret_names, e->d_name);
 	}
+	/* Half a list would make nodes look gone. */
+	if (errno != 0)
+		r = gpc_fail_sys(err, errno, "cannot list %s", folder);
 	closedir(d);
 	gpc_strv_sort(ret_names);
-	return 0;
+	return r;
 }
 
 int gpc_fake_nodes_read(const char *dir, struct gpc_fake_nodes *ret_nodes,

@@ -72,9 +72,16 @@ static int local_offers(struct gpc_provider *p, const struct gpc_ask *ask,
 
 /* --- the folders ---------------------------------------------------------- */
 
-/* fn returns non-zero to end the walk. Folders without a readable node.json are
- * creates under way or leftovers; they are passed by. */
+/* fn returns non-zero to end the walk. Folders without a sound node.json are
+ * creates under way or leftovers; they are passed by. One that cannot be read
+ * now is an error: it would look gone. */
 typedef int node_fn(const char *dir, struct gpc_node_file *n, void *arg);
+
+static bool may_be_passed_by(int sys)
+{
+	return sys == 0 || sys == ENOENT || sys == ENOTDIR || sys == EACCES ||
+		sys == EPERM;
+}
 
 static int each_node(const struct gpc_provider *p, node_fn *fn, void *arg,
 	struct gpc_error *err)
@@ -86,10 +93,10 @@ static int each_node(const struct gpc_provider *p, node_fn *fn, void *arg,
 
 	if (!d)
 		return gpc_fail_sys(err, errno, "cannot list %s", nodes);
-	while (r == 0 && (e = readdir(d))) {
+	while (r == 0 && (errno = 0, e = readdir(d))) {
 		gpc_autostr *dir = gpc_path_join(nodes, e->d_name);
 		gpc_auto(gpc_node_file) struct gpc_node_file n = {0};
-		struct gpc_error why;
+		struct gpc_error why = {0};
 
 		if (e->d_name[0] == '.')
 			continue;
@@ -98,25 +105,27 @@ static int each_node(const struct gpc_provider *p, node_fn *fn, void *arg,
 			r = fn(dir, &n, arg);
 			continue;
 		}
+		if (r < 0 && !may_be_passed_by(why.sys)) {
+			if (err)
+				*err = why;
+			continue;
+		}
 		/* Not louder: this is asked every second. */
 		if (r < 0 && r != -GPC_ENOTFOUND)
 			gpc_log(p->ctx->log, GPC_VERBOSE, "%s", why.msg);
 		r = 0;
 	}
+	/* Half a list would make nodes look gone. */
+	if (r == 0 && errno != 0)
+		r = gpc_fail_sys(err, errno, "cannot list %s", nodes);
 	closedir(d);
 	return r;
 }
 
-static bool on_this_boot(const struct gpc_node_file *n)
-{
-	char boot[64];
-
-	return gpc_eq(n->boot, gpc_boot_id(boot));
-}
 
 static bool is_starting(const struct gpc_node_file *n)
 {
-	return n->pid == 0 && on_this_boot(n)
+	return n->pid == 0 && gpc_node_file_on_this_boot(n)
 		&& gpc_boot_ms() - n->created_boot_ms < START_WAIT_MS;
 }
 
@@ -280,7 +289,7 @@ static void add_instance(const struct gpc_node_file *n,
 	} else {
 		x->state = GPC_INSTANCE_GONE;
 		x->why = gpc_strdup(n->why ? n->why
-			: !on_this_boot(n) ? "this machine was restarted"
+			: !gpc_node_file_on_this_boot(n) ? "this machine was restarted"
 			: n->pid == 0 ? "it was never started"
 			: "its launcher was killed");
 	}
@@ -428,7 +437,8 @@ static int remove_dir(const char *nodes, const char *id, const char *dir,
 	if (rename(dir, gone) < 0 && errno != ENOENT)
 		return gpc_fail_sys(err, errno, "cannot remove %s", dir);
 	if (access(gone, F_OK) < 0)
-		return 0;
+		return errno == ENOENT ? 0 : gpc_fail_sys(err, errno,
+			"cannot look at %s", gone);
 	GPC_CRASH("local.renamed");
 	return gpc_discard(gone, err);
 }

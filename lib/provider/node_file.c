@@ -72,11 +72,18 @@ int gpc_node_file_write(const char *dir, const struct gpc_node_file *n,
 	return gpc_write_file(path, text, strlen(text), 0600, err);
 }
 
-bool gpc_node_file_alive(const struct gpc_node_file *n)
+bool gpc_node_file_on_this_boot(const struct gpc_node_file *n)
 {
 	char boot[64];
 
-	return n->pid > 0 && gpc_eq(n->boot, gpc_boot_id(boot))
+	/* Unknown (no descriptor was left to ask with) is not another one. */
+	return !n->boot || !n->boot[0] || !*gpc_boot_id(boot) ||
+		gpc_eq(n->boot, boot);
+}
+
+bool gpc_node_file_alive(const struct gpc_node_file *n)
+{
+	return n->pid > 0 && gpc_node_file_on_this_boot(n)
 		&& gpc_proc_alive(n->pid, (uint64_t)n->start);
 }
 

@@ -40,6 +40,8 @@ int gpc_node_file_read(const char *dir, struct gpc_node_file *ret_n,
 /* Atomic: the old one or the new one. */
 int gpc_node_file_write(const char *dir, const struct gpc_node_file *n,
 	struct gpc_error *err) gpc_must_check;
+/* False when the machine was restarted since. */
+bool gpc_node_file_on_this_boot(const struct gpc_node_file *n);
 /* True while its launcher runs, on this boot. */
 bool gpc_node_file_alive(const struct gpc_node_file *n);
 void gpc_node_file_clear(struct gpc_node_file *n);

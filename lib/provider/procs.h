@@ -25,7 +25,8 @@ void gpc_procs_clear(struct gpc_procs *p);
 GPC_CLEANUP_VALUE(gpc_procs);
 
 /* Sends SIGKILL to every process whose environment holds `entry` ("NAME=value")
- * but this one; returns how many there were. */
+ * but this one; returns how many there were, or could not be looked at now: 0 is
+ * sure. */
 size_t gpc_procs_kill_marked(const char *entry);
 /* True when the process has a handler for this signal; false when unknown. */
 bool gpc_proc_catches(pid_t pid, int signal);

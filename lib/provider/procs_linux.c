@@ -4,6 +4,7 @@
 #include "provider/procs.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,19 +31,23 @@ static bool pid_of(const char *name, pid_t *ret_pid)
 	return true;
 }
 
-/* Calls fn for each process. */
-static void each_pid(void (*fn)(pid_t pid, void *arg), void *arg)
+/* Calls fn for each process. False when not all could be seen, as when
+ * descriptors have run out. */
+static bool each_pid(void (*fn)(pid_t pid, void *arg), void *arg)
 {
 	DIR *d = opendir("/proc");
 	struct dirent *e;
+	bool whole;
 	pid_t pid;
 
 	if (!d)
-		return;
-	while ((e = readdir(d)))
+		return errno == ENOENT;
+	while ((errno = 0, e = readdir(d)))
 		if (pid_of(e->d_name, &pid))
 			fn(pid, arg);
+	whole = errno == 0;
 	closedir(d);
+	return whole;
 }
 
 static int64_t number(struct gpc_str s)
@@ -100,7 +105,7 @@ static void add_proc(pid_t pid, void *arg)
 void gpc_procs_list(struct gpc_procs *ret_p)
 {
 	*ret_p = (struct gpc_procs){0};
-	each_pid(add_proc, ret_p);
+	(void)each_pid(add_proc, ret_p);
 }
 
 static bool is_below(const struct gpc_procs *p, pid_t pid, pid_t root)
@@ -154,21 +159,30 @@ static bool has_entry(const struct gpc_buf *environ_text, const char *entry)
 	return false;
 }
 
+/* A process whose environment cannot be read now; those of others, and those that
+ * have ended, cannot be read at all. */
+static bool may_be_ours(int sys)
+{
+	return sys == EMFILE || sys == ENFILE || sys == ENOMEM || sys == EIO;
+}
+
 struct killing { const char *entry; size_t n; };
 
 static void kill_marked(pid_t pid, void *arg)
 {
 	struct killing *k = arg;
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	struct gpc_error err = {0};
 	char path[64];
 
 	if (pid == getpid())
 		return;
 	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-	if (gpc_read_file(path, MAX_ENVIRON, &b, NULL) < 0
-		|| !has_entry(&b, k->entry))
+	if (gpc_read_file(path, MAX_ENVIRON, &b, &err) < 0) {
+		k->n += may_be_ours(err.sys);
 		return;
-	if (kill(pid, SIGKILL) == 0)
+	}
+	if (has_entry(&b, k->entry) && kill(pid, SIGKILL) == 0)
 		k->n++;
 }
 
@@ -176,7 +190,8 @@ size_t gpc_procs_kill_marked(const char *entry)
 {
 	struct killing k = { .entry = entry };
 
-	each_pid(kill_marked, &k);
+	if (!each_pid(kill_marked, &k))
+		k.n++;
 	return k.n;
 }
 

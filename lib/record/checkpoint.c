@@ -131,7 +131,9 @@ int gpc_checkpoint_put(struct gpc_store *s, const char *job,
 	if (r < 0)
 		return r;
 	j = gpc_bind_write(fields, c);
-	text = gpc_json_print(j);
+	r = gpc_json_try_print(j, RECORD_MAX, &text, err);
+	if (r < 0)
+		return gpc_wrap(err, r, "checkpoint %s", c->id);
 	gpc_key_checkpoint(key, job, c->id);
 	r = gpc_store_put(s, key, text, strlen(text), GPC_PUT_IF_ABSENT, err);
 	GPC_CRASH("checkpoint.committed");
@@ -179,7 +181,7 @@ struct listing { struct gpc_checkpoint_ids *ids; size_t skip; };
 static int take_id(void *arg, const struct gpc_object *o)
 {
 	struct listing *l = arg;
-	struct gpc_checkpoint_id x = {0};
+	struct gpc_checkpoint_id x = {0}, *slot;
 	const char *name = o->key + l->skip;
 	size_t n = strlen(name);
 	char label[LABEL_MAX + 1];
@@ -188,7 +190,12 @@ static int take_id(void *arg, const struct gpc_object *o)
 		return 0;
 	memcpy(x.id, name, n - 5);
 	if (gpc_checkpoint_id_parse(x.id, &x.attempt, &x.n, label))
-		*gpc_vec_push(l->ids) = x;
+		slot = gpc_vec_try_push(l->ids);
+	else
+		return 0;
+	if (!slot)
+		return GPC_LIST_NO_MEMORY;
+	*slot = x;
 	return 0;
 }
 

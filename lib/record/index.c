@@ -213,7 +213,8 @@ static int note_old(void *arg, const struct gpc_object *o)
 
 	if (parse_done(o->key, &e) && gpc_eq(e.job, x->job) &&
 		strcmp(o->key, x->keep) != 0)
-		gpc_strv_add(&x->keys, o->key);
+		return gpc_strv_try_add(&x->keys, o->key) ? 0
+			: GPC_LIST_NO_MEMORY;
 	return 0;
 }
 
@@ -300,7 +301,8 @@ static int note_live_of(void *arg, const struct gpc_object *o)
 	struct gpc_index_entry e;
 
 	if (parse_live(o->key, &e) && gpc_eq(e.job, x->job))
-		gpc_strv_add(&x->keys, o->key);
+		return gpc_strv_try_add(&x->keys, o->key) ? 0
+			: GPC_LIST_NO_MEMORY;
 	return 0;
 }
 
@@ -329,22 +331,28 @@ struct listing { struct gpc_index index; struct gpc_strv keys; int64_t since; };
 static int note_live(void *arg, const struct gpc_object *o)
 {
 	struct listing *l = arg;
-	struct gpc_index_entry x;
+	struct gpc_index_entry x, *slot;
 
-	if (parse_live(o->key, &x)) {
-		*gpc_vec_push(&l->index) = x;
-		gpc_strv_add(&l->keys, o->key);
-	}
+	if (!parse_live(o->key, &x))
+		return 0;
+	slot = gpc_vec_try_push(&l->index);
+	if (!slot || !gpc_strv_try_add(&l->keys, o->key))
+		return GPC_LIST_NO_MEMORY;
+	*slot = x;
 	return 0;
 }
 
 static int note_done(void *arg, const struct gpc_object *o)
 {
 	struct listing *l = arg;
-	struct gpc_index_entry x;
+	struct gpc_index_entry x, *slot;
 
-	if (parse_done(o->key, &x) && x.end_ms >= l->since)
-		*gpc_vec_push(&l->index) = x;
+	if (!parse_done(o->key, &x) || x.end_ms < l->since)
+		return 0;
+	slot = gpc_vec_try_push(&l->index);
+	if (!slot)
+		return GPC_LIST_NO_MEMORY;
+	*slot = x;
 	return 0;
 }
 

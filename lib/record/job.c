@@ -5,14 +5,13 @@
 
 #include "record/keys.h"
 
-#define JOB_MAX ((size_t)8 << 20)
 
 int gpc_job_get(struct gpc_store *s, const char *job, struct gpc_job *ret_job,
 	struct gpc_error *err)
 {
-	gpc_auto(gpc_buf) struct gpc_buf b = { .max = JOB_MAX };
+	gpc_auto(gpc_buf) struct gpc_buf b = { .max = GPC_JOB_MAX_BYTES };
 	gpc_key key;
-	int r = gpc_store_get(s, gpc_key_job(key, job), JOB_MAX, &b, err);
+	int r = gpc_store_get(s, gpc_key_job(key, job), GPC_JOB_MAX_BYTES, &b, err);
 
 	return r < 0 ? r : gpc_job_parse(gpc_buf_str(&b), b.len, ret_job, err);
 }

@@ -5,6 +5,8 @@
 #include "model/spec.h"
 #include "store/store.h"
 
+#define GPC_JOB_MAX_BYTES ((size_t)8 << 20)
+
 int gpc_job_get(struct gpc_store *s, const char *job, struct gpc_job *ret_job,
 	struct gpc_error *err) gpc_must_check;
 /* And the spec in it. */

@@ -447,11 +447,9 @@ int gpc_journal_append(struct gpc_journal *j, enum gpc_event_type type,
 	if (r < 0)
 		return gpc_wrap(err, r, "job %s", j->job);
 	tree = gpc_event_write(&e);
-	text = gpc_json_print(tree);
-	if (strlen(text) > EVENT_MAX)
-		return gpc_fail(err, GPC_EPROTO,
-			"job %s: an event of %zu bytes is too large", j->job,
-			strlen(text));
+	r = gpc_json_try_print(tree, EVENT_MAX, &text, err);
+	if (r < 0)
+		return gpc_wrap(err, r, "job %s: an event", j->job);
 	r = settle(j, &e, text, err);
 	if (r < 0)
 		return r;

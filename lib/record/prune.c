@@ -59,9 +59,8 @@ static int mark_blob(void *arg, const char *sha256, uint64_t size,
 	struct gpc_error *err)
 {
 	(void)size;
-	(void)err;
-	gpc_map_set(arg, sha256, arg);
-	return 0;
+	return gpc_map_try_set(arg, sha256, arg) ? 0
+		: gpc_fail_memory(err, "the names of blobs");
 }
 
 static int mark_head(struct gpc_store *s, const char *job, const char *id,
@@ -115,7 +114,8 @@ static int note_unneeded(void *arg, const struct gpc_object *o)
 
 	if (!name || gpc_map_has(x->needed, name + 1))
 		return 0;
-	gpc_strv_add(&x->keys, o->key);
+	if (!gpc_strv_try_add(&x->keys, o->key))
+		return GPC_LIST_NO_MEMORY;
 	x->n.blobs++;
 	x->n.bytes += o->size;
 	return 0;

@@ -23,9 +23,8 @@ static int note_size(void *arg, const struct gpc_object *o)
 	struct looking *l = arg;
 	const char *name = strrchr(o->key, '/');
 
-	gpc_map_set(&l->sizes, name ? name + 1 : o->key,
-		(void *)((uintptr_t)o->size + 1));
-	return 0;
+	return gpc_map_try_set(&l->sizes, name ? name + 1 : o->key,
+		(void *)((uintptr_t)o->size + 1)) ? 0 : GPC_LIST_NO_MEMORY;
 }
 
 static int check_blob(void *arg, const char *hex, uint64_t size,

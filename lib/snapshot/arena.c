@@ -25,8 +25,10 @@ struct gpc_arena *gpc_arena_new(void)
 static char *add_block(struct gpc_arena *a, size_t size)
 {
 	/* Not zeroed: pages that are never written stay unused. */
-	struct block *b = gpc_grow(NULL, sizeof(*b) + size, 1);
+	struct block *b = gpc_try_grow(NULL, sizeof(*b) + size, 1);
 
+	if (!b)
+		return NULL;
 	b->next = a->blocks;
 	a->blocks = b;
 	return b->bytes;
@@ -38,9 +40,14 @@ char *gpc_arena_copy(struct gpc_arena *a, const char *s, size_t n)
 
 	if (n + 1 > BLOCK / 4) {
 		p = add_block(a, n + 1);
+		if (!p)
+			return NULL;
 	} else {
 		if (n + 1 > a->left) {
-			a->at = add_block(a, BLOCK);
+			p = add_block(a, BLOCK);
+			if (!p)
+				return NULL;
+			a->at = p;
 			a->left = BLOCK;
 		}
 		p = a->at;

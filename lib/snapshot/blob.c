@@ -23,33 +23,53 @@ void gpc_blob_key(const char *prefix, const char *sha256, char ret_key[520])
 	memcpy(ret_key + n + 3, sha256, 65);
 }
 
-static void mark(struct gpc_sender *s, const char *hex)
+static int noted(bool room, struct gpc_error *err)
 {
-	pthread_mutex_lock(&s->lock);
-	gpc_map_set(&s->have, hex, s);
-	pthread_mutex_unlock(&s->lock);
+	return room ? 0 : gpc_fail_memory(err, "the names of blobs");
 }
 
-static void sync_later(struct gpc_sender *s, const char *hex)
+static int mark(struct gpc_sender *s, const char *hex, struct gpc_error *err)
 {
+	bool room;
+
 	pthread_mutex_lock(&s->lock);
-	gpc_strv_add(&s->unsynced, hex);
+	room = gpc_map_try_set(&s->have, hex, s);
 	pthread_mutex_unlock(&s->lock);
+	return noted(room, err);
 }
 
-static void note_old(struct gpc_sender *s, const char *hex)
+static int sync_later(struct gpc_sender *s, const char *hex,
+	struct gpc_error *err)
 {
+	bool room;
+
 	pthread_mutex_lock(&s->lock);
-	gpc_map_set(&s->old, hex, s);
+	room = gpc_strv_try_add(&s->unsynced, hex);
 	pthread_mutex_unlock(&s->lock);
+	return noted(room, err);
 }
 
-static void note_renewed(struct gpc_sender *s, const char *hex)
+static int note_old(struct gpc_sender *s, const char *hex,
+	struct gpc_error *err)
 {
+	bool room;
+
+	pthread_mutex_lock(&s->lock);
+	room = gpc_map_try_set(&s->old, hex, s);
+	pthread_mutex_unlock(&s->lock);
+	return noted(room, err);
+}
+
+static int note_renewed(struct gpc_sender *s, const char *hex,
+	struct gpc_error *err)
+{
+	bool room = true;
+
 	pthread_mutex_lock(&s->lock);
 	if (gpc_map_has(&s->old, hex))
-		gpc_strv_add(&s->renewed, hex);
+		room = gpc_strv_try_add(&s->renewed, hex);
 	pthread_mutex_unlock(&s->lock);
+	return noted(room, err);
 }
 
 static int check_renewed(struct gpc_sender *s, struct gpc_error *err)
@@ -76,9 +96,7 @@ static int mark_base(void *arg, const char *hex, uint64_t size,
 	struct gpc_error *err)
 {
 	(void)size;
-	(void)err;
-	mark(arg, hex);
-	return 0;
+	return mark(arg, hex, err);
 }
 
 /* A base that is lost or damaged is no base: everything is put again. */
@@ -151,14 +169,11 @@ int gpc_sender_has(struct gpc_sender *s, const uint8_t sum[GPC_SHA256_SIZE],
 	}
 	*ret_has = o.size == size && o.modified_ms > 0
 		&& o.now_ms - o.modified_ms < GPC_BLOB_FRESH_MS;
-	if (*ret_has)
-		mark(s, hex);
-	else
-		note_old(s, hex);
+	r = *ret_has ? mark(s, hex, err) : note_old(s, hex, err);
 	/* Whoever put it just now may not have come to its sync. */
-	if (*ret_has && o.now_ms - o.modified_ms < YOUNG_MS)
-		sync_later(s, hex);
-	return 0;
+	if (r == 0 && *ret_has && o.now_ms - o.modified_ms < YOUNG_MS)
+		r = sync_later(s, hex, err);
+	return r;
 }
 
 int gpc_sender_put(struct gpc_sender *s, const uint8_t sum[GPC_SHA256_SIZE],
@@ -176,12 +191,14 @@ int gpc_sender_put(struct gpc_sender *s, const uint8_t sum[GPC_SHA256_SIZE],
 	GPC_CRASH("snapshot.blob_put");
 	if (r < 0)
 		return gpc_wrap(err, r, "save blob %s", key);
-	mark(s, hex);
-	note_renewed(s, hex);
-	sync_later(s, hex);
+	r = mark(s, hex, err);
+	if (r == 0)
+		r = note_renewed(s, hex, err);
+	if (r == 0)
+		r = sync_later(s, hex, err);
 	atomic_fetch_add(&s->sent_blobs, 1);
 	atomic_fetch_add(&s->sent_bytes, body->size);
-	return 0;
+	return r;
 }
 
 int gpc_sender_sync(struct gpc_sender *s, struct gpc_error *err)

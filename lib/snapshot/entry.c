@@ -197,9 +197,11 @@ static int parse_chunks(const struct gpc_json *list, struct gpc_line *l,
 	l->chunked = true;
 	for (const struct gpc_json *m = gpc_json_first(list); m;
 		m = gpc_json_next(m)) {
-		struct gpc_chunk *c = gpc_vec_push(&l->chunks);
+		struct gpc_chunk *c = gpc_vec_try_push(&l->chunks);
 		const char *text = gpc_json_str(m);
 
+		if (!c)
+			return gpc_fail_memory(err, "the pieces of a file");
 		if (text) {
 			if (!get_chunk(text, c))
 				return bad(err, "a piece is malformed");

@@ -24,6 +24,7 @@
 #define GPC_FILE_MAX_BYTES ((uint64_t)16 << 40)
 #define GPC_BLOB_MAX_BYTES ((uint64_t)64 << 20)
 #define GPC_LINE_MAX_BYTES ((size_t)32 << 20)
+#define GPC_HEAD_MAX_BYTES ((size_t)32 << 20)
 
 enum gpc_chunk_kind {
 	GPC_CHUNK_UNKNOWN,

@@ -19,18 +19,24 @@ static void set_times(struct timespec times[2], int64_t ns)
 	times[1].tv_nsec = (long)(ns - (int64_t)times[1].tv_sec * 1000000000);
 }
 
-static void keep_later(struct gpc_restore *x, const struct gpc_line *line)
+static int keep_later(struct gpc_restore *x, const struct gpc_line *line,
+	struct gpc_error *err)
 {
 	bool is_link = line->kind == GPC_ENTRY_LINK;
-	struct gpc_later *l = is_link ? gpc_vec_push(&x->links)
-		: gpc_vec_push(&x->dirs);
+	struct gpc_later *l, kept = { .mtime_ns = line->mtime_ns,
+		.mode = line->mode };
 
-	l->path = gpc_arena_copy(x->arena, line->path, strlen(line->path));
+	kept.path = gpc_arena_copy(x->arena, line->path, strlen(line->path));
 	if (is_link)
-		l->target = gpc_arena_copy(x->arena, line->target,
+		kept.target = gpc_arena_copy(x->arena, line->target,
 			strlen(line->target));
-	l->mtime_ns = line->mtime_ns;
-	l->mode = line->mode;
+	if (!kept.path || (is_link && !kept.target))
+		return gpc_fail_memory(err, "folders and links");
+	l = is_link ? gpc_vec_try_push(&x->links) : gpc_vec_try_push(&x->dirs);
+	if (!l)
+		return gpc_fail_memory(err, "folders and links");
+	*l = kept;
+	return 0;
 }
 
 int gpc_restore_dir(struct gpc_restore *x, struct gpc_restore_worker *w,
@@ -40,24 +46,24 @@ int gpc_restore_dir(struct gpc_restore *x, struct gpc_restore_worker *w,
 	struct stat st;
 	int dir, r;
 
-	if (line->kind == GPC_ENTRY_LINK) {
-		keep_later(x, line);
-		return 0;
-	}
+	if (line->kind == GPC_ENTRY_LINK)
+		return keep_later(x, line, err);
 	r = gpc_restore_parent(x, w, line->path, &dir, &name, err);
 	if (r < 0)
 		return r;
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-		if (!S_ISDIR(st.st_mode) && (!x->o->overwrite
-			|| unlinkat(dir, name, 0) < 0))
+		if (!S_ISDIR(st.st_mode) && !x->o->overwrite)
 			return gpc_restore_fail(line->path, ENOTDIR, err);
+		if (!S_ISDIR(st.st_mode) && unlinkat(dir, name, 0) < 0)
+			return gpc_restore_fail(line->path, errno, err);
 		if (S_ISDIR(st.st_mode) && !x->o->overwrite)
 			return 0;
+	} else if (errno != ENOENT) {
+		return gpc_restore_fail(line->path, errno, err);
 	}
 	if (mkdirat(dir, name, 0700) < 0 && errno != EEXIST)
 		return gpc_restore_fail(line->path, errno, err);
-	keep_later(x, line);
-	return 0;
+	return keep_later(x, line, err);
 }
 
 static int make_link(struct gpc_restore *x, struct gpc_restore_worker *w,
@@ -66,9 +72,12 @@ static int make_link(struct gpc_restore *x, struct gpc_restore_worker *w,
 	struct timespec times[2];
 	char temp[32];
 	const char *name;
+	bool keeps = false;
 	int dir, r = gpc_restore_parent(x, w, l->path, &dir, &name, err);
 
-	if (r < 0 || gpc_restore_keeps(x, dir, name))
+	if (r == 0)
+		r = gpc_restore_keeps(x, dir, name, l->path, &keeps, err);
+	if (r < 0 || keeps)
 		return r;
 	gpc_restore_temp(temp);
 	if (symlinkat(l->target, dir, temp) < 0)

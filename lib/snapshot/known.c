@@ -149,9 +149,12 @@ static void found(void *arg, uint32_t id, const struct gpc_cache_value *value)
 void gpc_save_recall(struct gpc_save *s)
 {
 	gpc_autoptr(gpc_sha256) *h = gpc_sha256_new();
-	struct wants w = {gpc_array(s->members.n + s->n_chunks,
+	struct wants w = {gpc_try_array(s->members.n + s->n_chunks,
 		sizeof(*w.v)), 0};
 
+	/* What is not recalled is read again. */
+	if (!w.v)
+		return;
 	want_files(s, h, &w);
 	gpc_cache_sort(w.v, w.n);
 	gpc_cache_find(s->cache, w.v, w.n, found, s);
@@ -202,10 +205,12 @@ static void forget_seen(struct gpc_save *s)
 int gpc_save_remember(struct gpc_save *s, struct gpc_error *err)
 {
 	gpc_autoptr(gpc_sha256) *h = gpc_sha256_new();
-	struct wants w = {gpc_array(s->members.n + s->n_chunks + s->packs.n,
-		sizeof(*w.v)), 0};
+	struct wants w = {gpc_try_array(s->members.n + s->n_chunks +
+		s->packs.n, sizeof(*w.v)), 0};
 	int r;
 
+	if (!w.v)
+		return gpc_fail_memory(err, "what is known of the files");
 	/* A pack's key holds its content, so it is right in any case. */
 	want_packs(s, h, &w);
 	forget_seen(s);

@@ -14,7 +14,7 @@
 #include "dep/archive.h"
 #include "snapshot/save.h"
 
-static int fail_path(const struct gpc_save *s, const char *path, int sys,
+int gpc_save_fail(const struct gpc_save *s, const char *path, int sys,
 	struct gpc_error *err)
 {
 	gpc_autostr *shown = gpc_str_printable(path, strlen(path));
@@ -22,7 +22,7 @@ static int fail_path(const struct gpc_save *s, const char *path, int sys,
 	return gpc_fail_sys(err, sys, "cannot read %s/%s", s->tree->root, shown);
 }
 
-static bool is_gone(int sys)
+bool gpc_save_is_gone(int sys)
 {
 	return sys == ENOENT || sys == ENOTDIR || sys == ELOOP;
 }
@@ -37,12 +37,18 @@ int gpc_save_open(struct gpc_save *s, struct gpc_save_worker *w,
 
 	*ret_fd = -1;
 	if (gpc_beneath_parent(&w->top, path, 0, &at, &name, &why) < 0)
-		return is_gone(why.sys) ? 0 : fail_path(s, path, why.sys, err);
+		return gpc_save_is_gone(why.sys) ? 0 : gpc_save_fail(s, path, why.sys, err);
 	/* A pipe put in its place must not make us wait. */
 	fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return is_gone(errno) ? 0 : fail_path(s, path, errno, err);
-	if (fstat(fd, ret_st) < 0 || !S_ISREG(ret_st->st_mode)) {
+		return gpc_save_is_gone(errno) ? 0 : gpc_save_fail(s, path, errno, err);
+	if (fstat(fd, ret_st) < 0) {
+		int sys = errno;
+
+		close(fd);
+		return gpc_save_fail(s, path, sys, err);
+	}
+	if (!S_ISREG(ret_st->st_mode)) {
 		close(fd);
 		return 0;
 	}
@@ -65,7 +71,7 @@ int gpc_save_read(struct gpc_save *s, struct gpc_save_worker *w, int fd,
 		if (done < 0 && errno == EINTR)
 			continue;
 		if (done < 0)
-			return fail_path(s, path, errno, err);
+			return gpc_save_fail(s, path, errno, err);
 		if (done == 0)
 			break;
 		got += (size_t)done;
@@ -119,11 +125,13 @@ static int copy_content(struct gpc_save *s, struct gpc_save_worker *w,
 	return 0;
 }
 
-static void note(struct gpc_save *s, struct gpc_pack *p, uint32_t member,
-	const struct stat *st, uint64_t size)
+static int note(struct gpc_save *s, struct gpc_pack *p, uint32_t member,
+	const struct stat *st, uint64_t size, struct gpc_error *err)
 {
-	struct gpc_seen *seen = gpc_vec_push(&p->seen);
+	struct gpc_seen *seen = gpc_vec_try_push(&p->seen);
 
+	if (!seen)
+		return gpc_fail_memory(err, "files that change");
 	seen->member = member;
 	seen->gone = st == NULL;
 	if (st) {
@@ -132,6 +140,7 @@ static void note(struct gpc_save *s, struct gpc_pack *p, uint32_t member,
 		seen->mtime_ns = gpc_file_id_of_stat(st).mtime_ns;
 	}
 	atomic_store(&s->unquiet, true);
+	return 0;
 }
 
 static int add_member(struct gpc_save *s, struct gpc_save_worker *w,
@@ -148,28 +157,27 @@ static int add_member(struct gpc_save *s, struct gpc_save_worker *w,
 	if (r < 0)
 		return r;
 	s->has_hash[member] = fd >= 0;
-	if (fd < 0) {
-		note(s, p, member, NULL, 0);
-		return 0;
-	}
+	if (fd < 0)
+		return note(s, p, member, NULL, 0, err);
 	/* What has grown large meanwhile (a log) is taken as far as it was. */
 	size = (uint64_t)st.st_size < GPC_SMALL_BYTES ? (uint64_t)st.st_size
 		: e->size;
 	before = gpc_file_id_of_stat(&st);
 	if (!gpc_file_id_eq(&before, &scanned))
-		note(s, p, member, &st, size);
-	r = gpc_archive_begin(tar, e->path, size, err);
+		r = note(s, p, member, &st, size, err);
+	if (r == 0)
+		r = gpc_archive_begin(tar, e->path, size, err);
 	if (r == 0)
 		r = copy_content(s, w, tar, fd, e->path, size, err);
 	gpc_sha256_end(w->hash, s->hashes[member]);
 	if (r < 0)
 		return r;
 	if (fstat(fd, &end) < 0)
-		return fail_path(s, e->path, errno, err);
+		return gpc_save_fail(s, e->path, errno, err);
 	after = gpc_file_id_of_stat(&end);
 	if (!gpc_file_id_eq(&before, &after)) {
 		if (!p->seen.n || p->seen.v[p->seen.n - 1].member != member)
-			note(s, p, member, &st, size);
+			r = note(s, p, member, &st, size, err);
 		p->changed = true;
 	}
 	return 0;

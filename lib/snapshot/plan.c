@@ -44,6 +44,8 @@ bool gpc_file_id_eq(const struct gpc_file_id *a, const struct gpc_file_id *b)
 		&& a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
 }
 
+#define PLAN "the plan of a snapshot"
+
 static int add_big(struct gpc_save *s, uint32_t entry, struct gpc_error *err)
 {
 	const struct gpc_entry *e = &s->tree->entries.v[entry];
@@ -55,26 +57,35 @@ static int add_big(struct gpc_save *s, uint32_t entry, struct gpc_error *err)
 		gpc_hint(err, "exclude it in .gpucloudignore");
 		return -GPC_EUNSUPPORTED;
 	}
-	b = gpc_vec_push(&s->bigs);
+	b = gpc_vec_try_push(&s->bigs);
+	if (!b)
+		return gpc_fail_memory(err, PLAN);
 	b->entry = entry;
 	b->id = gpc_file_id_of_entry(e);
 	b->mode = e->mode;
 	b->first = s->n_chunks;
 	b->n_chunks = (uint32_t)((e->size + GPC_CHUNK_BYTES - 1)
 		/ GPC_CHUNK_BYTES);
-	b->chunks = gpc_array(b->n_chunks, sizeof(*b->chunks));
+	b->chunks = gpc_try_array(b->n_chunks, sizeof(*b->chunks));
+	if (!b->chunks)
+		return gpc_fail_memory(err, PLAN);
 	s->n_chunks += b->n_chunks;
 	return 0;
 }
 
-/* Adds to the pack at hand and returns whether it ends here. */
-static bool add_small(struct gpc_save *s, uint32_t entry, uint64_t *weight)
+/* Adds to the pack at hand: 1 = it ends here, 0 = it does not. */
+static int add_small(struct gpc_save *s, uint32_t entry, uint64_t *weight,
+	struct gpc_error *err)
 {
 	const struct gpc_entry *e = &s->tree->entries.v[entry];
 	struct gpc_pack *p = &s->packs.v[s->packs.n - 1];
 	uint64_t own = weight_of(e->size);
 
-	*gpc_vec_push(&s->members) = entry;
+	uint32_t *slot = gpc_vec_try_push(&s->members);
+
+	if (!slot)
+		return gpc_fail_memory(err, PLAN);
+	*slot = entry;
 	p->n++;
 	p->bytes += e->size;
 	*weight += own;
@@ -100,12 +111,19 @@ int gpc_save_plan(struct gpc_save *s, struct gpc_error *err)
 			continue;
 		}
 		if (begin) {
-			gpc_vec_push(&s->packs)->first = (uint32_t)s->members.n;
+			struct gpc_pack *p = gpc_vec_try_push(&s->packs);
+
+			if (!p)
+				return gpc_fail_memory(err, PLAN);
+			p->first = (uint32_t)s->members.n;
 			weight = 0;
 		}
-		begin = add_small(s, (uint32_t)i, &weight);
+		r = add_small(s, (uint32_t)i, &weight, err);
+		if (r < 0)
+			return r;
+		begin = r > 0;
 	}
-	s->hashes = gpc_array(s->members.n, sizeof(*s->hashes));
-	s->has_hash = gpc_array(s->members.n, sizeof(*s->has_hash));
-	return 0;
+	s->hashes = gpc_try_array(s->members.n, sizeof(*s->hashes));
+	s->has_hash = gpc_try_array(s->members.n, sizeof(*s->has_hash));
+	return s->hashes && s->has_hash ? 0 : gpc_fail_memory(err, PLAN);
 }

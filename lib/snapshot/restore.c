@@ -17,7 +17,6 @@
 
 enum { PIECE = 256 << 10, MAX_MEMBERS = 1 << 18 };
 #define SPOOLS_MEMORY ((int64_t)24 << 20)
-#define HEAD_MAX_BYTES ((size_t)32 << 20)
 
 static void gpc_restore_clear(struct gpc_restore *x)
 {
@@ -95,6 +94,8 @@ static void reader_clear(struct reader *in)
 }
 GPC_CLEANUP_VALUE(reader);
 
+#define LISTS "a snapshot's lists"
+
 static int end_pack(struct reader *in, struct gpc_error *err)
 {
 	return in->pack ? gpc_pool_add(in->pool, gpc_steal(&in->pack), err) : 0;
@@ -104,6 +105,7 @@ static int add_small(struct reader *in, struct gpc_line *line,
 	struct gpc_error *err)
 {
 	char hex[GPC_SHA256_HEX];
+	struct gpc_line *slot;
 	int r;
 
 	if (in->pack && memcmp(in->pack->members.v[0].pack, line->pack,
@@ -117,12 +119,16 @@ static int add_small(struct reader *in, struct gpc_line *line,
 		if (gpc_map_has(&in->packs, hex))
 			return gpc_fail(err, GPC_EPROTO,
 				"pack %s is named out of order", hex);
-		gpc_map_set(&in->packs, hex, in);
+		if (!gpc_map_try_set(&in->packs, hex, in))
+			return gpc_fail_memory(err, LISTS);
 		in->pack = gpc_alloc(sizeof(*in->pack));
 	}
 	if (in->pack->members.n == MAX_MEMBERS)
 		return gpc_fail(err, GPC_EPROTO, "a pack of too many files");
-	*gpc_vec_push(&in->pack->members) = *line;
+	slot = gpc_vec_try_push(&in->pack->members);
+	if (!slot)
+		return gpc_fail_memory(err, LISTS);
+	*slot = *line;
 	memset(line, 0, sizeof(*line));
 	return 0;
 }
@@ -244,8 +250,8 @@ int gpc_snapshot_get_head(struct gpc_store *s, const char *prefix,
 		return gpc_fail(err, GPC_EPROTO,
 			"\"%.80s\" is no sha256 of a snapshot", sha256);
 	gpc_blob_key(prefix, sha256, key);
-	b.max = HEAD_MAX_BYTES;
-	r = gpc_store_get(s, key, HEAD_MAX_BYTES, &b, err);
+	b.max = GPC_HEAD_MAX_BYTES;
+	r = gpc_store_get(s, key, GPC_HEAD_MAX_BYTES, &b, err);
 	if (r < 0)
 		return gpc_wrap(err, r, "snapshot %s", sha256);
 	gpc_sha256_hex(gpc_buf_str(&b), b.len, hex);
@@ -270,7 +276,8 @@ static int on_blob(void *arg, const char *hex, uint64_t size,
 
 	if (gpc_map_has(&b->seen, hex))
 		return 0;
-	gpc_map_set(&b->seen, hex, b);
+	if (!gpc_map_try_set(&b->seen, hex, b))
+		return gpc_fail_memory(err, LISTS);
 	return b->fn(b->arg, hex, size, err);
 }
 

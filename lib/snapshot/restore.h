@@ -84,9 +84,8 @@ int gpc_restore_parent(struct gpc_restore *x, struct gpc_restore_worker *w,
 	const char *path, int *ret_fd, const char **ret_name,
 	struct gpc_error *err) gpc_must_check;
 /* Whether something of that name is there and is to be kept. */
-bool gpc_restore_keeps(const struct gpc_restore *x, int dir, const char *name);
-/* The same of a file of the list, which is counted then. */
-bool gpc_restore_keeps_file(struct gpc_restore *x, int dir, const char *name,
-	uint64_t size);
+int gpc_restore_keeps(const struct gpc_restore *x, int dir, const char *name,
+	const char *path, bool *ret_keeps, struct gpc_error *err)
+	gpc_must_check;
 /* A name for a file that is not complete. */
 void gpc_restore_temp(char ret_name[32]);

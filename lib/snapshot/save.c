@@ -109,18 +109,21 @@ static void tick(void *arg)
 }
 
 /* The pieces of a file that changed are read anew, as the file is now. */
-static void renew_big(struct gpc_save *s, struct gpc_big *b)
+static int renew_big(struct gpc_save *s, struct gpc_big *b,
+	struct gpc_error *err)
 {
 	struct gpc_save_worker *w = &s->workers[s->threads];
 	const char *path = s->tree->entries.v[b->entry].path;
 	struct stat st;
 	int fd = -1;
+	int r = gpc_save_open(s, w, path, &fd, &st, err);
 
-	if (gpc_save_open(s, w, path, &fd, &st, NULL) < 0 || fd < 0
-		|| (uint64_t)st.st_size > GPC_FILE_MAX_BYTES) {
+	if (r < 0)
+		return r;
+	if (fd < 0 || (uint64_t)st.st_size > GPC_FILE_MAX_BYTES) {
 		gpc_close(&fd);
 		atomic_store(&b->gone, true);
-		return;
+		return 0;
 	}
 	gpc_close(&fd);
 	b->moved = true;
@@ -129,31 +132,45 @@ static void renew_big(struct gpc_save *s, struct gpc_big *b)
 	b->n_chunks = (uint32_t)((b->id.size + GPC_CHUNK_BYTES - 1)
 		/ GPC_CHUNK_BYTES);
 	free(b->chunks);
-	b->chunks = gpc_array(b->n_chunks, sizeof(*b->chunks));
+	b->chunks = gpc_try_array(b->n_chunks, sizeof(*b->chunks));
 	atomic_store(&b->changed, false);
+	return b->chunks ? 0 : gpc_fail_memory(err, "the pieces of a file");
 }
 
 struct tasks { struct task *v; size_t n, cap; };
 
-/* What this round has to do: all in the first, then what changed. */
-static void collect(struct gpc_save *s, struct tasks *tasks)
+static bool add_task(struct tasks *tasks, struct task t)
 {
-	bool first = s->round == 1;
+	struct task *slot = gpc_vec_try_push(tasks);
+
+	if (slot)
+		*slot = t;
+	return slot != NULL;
+}
+
+/* What this round has to do: all in the first, then what changed. */
+static int collect(struct gpc_save *s, struct tasks *tasks,
+	struct gpc_error *err)
+{
+	bool first = s->round == 1, room = true;
+	int r = 0;
 
 	for (size_t i = 0; i < s->packs.n; i++)
 		if (first || s->packs.v[i].changed)
-			*gpc_vec_push(tasks) = (struct task){&s->packs.v[i],
-				NULL, 0};
-	for (size_t i = 0; i < s->bigs.n; i++) {
+			room = add_task(tasks, (struct task){&s->packs.v[i],
+				NULL, 0}) && room;
+	for (size_t i = 0; r == 0 && i < s->bigs.n; i++) {
 		struct gpc_big *b = &s->bigs.v[i];
 
 		if (!first && (b->gone || !b->changed))
 			continue;
 		if (!first)
-			renew_big(s, b);
-		for (uint32_t c = 0; !b->gone && c < b->n_chunks; c++)
-			*gpc_vec_push(tasks) = (struct task){NULL, b, c};
+			r = renew_big(s, b, err);
+		for (uint32_t c = 0; r == 0 && !b->gone && c < b->n_chunks; c++)
+			room = add_task(tasks, (struct task){NULL, b, c}) &&
+				room;
 	}
+	return room || r < 0 ? r : gpc_fail_memory(err, "a snapshot's tasks");
 }
 
 static int run_round(struct gpc_save *s, struct tasks *tasks,
@@ -176,8 +193,8 @@ static int send_blobs(struct gpc_save *s, struct gpc_error *err)
 	for (s->round = 1; r == 0 && s->round <= GPC_SAVE_ROUNDS; s->round++) {
 		struct tasks tasks = {0};
 
-		collect(s, &tasks);
-		if (tasks.n > 0)
+		r = collect(s, &tasks, err);
+		if (r == 0 && tasks.n > 0)
 			r = run_round(s, &tasks, err);
 		gpc_vec_free(&tasks);
 	}
@@ -228,22 +245,29 @@ static bool big_line(const struct gpc_save *s, struct cursor *at,
 	return !b->gone;
 }
 
-static bool link_line(struct gpc_save *s, struct gpc_line *line)
+/* Whether a link is still one: EINVAL says that something else is there now. */
+static int link_line(struct gpc_save *s, struct gpc_line *line, bool *ret_there,
+	struct gpc_error *err)
 {
 	struct gpc_save_worker *w = &s->workers[s->threads];
+	struct gpc_error why = {0};
 	const char *name;
 	char target[GPC_PATH_MAX_BYTES + 1];
 	ssize_t n = -1;
 	int at;
 
-	if (gpc_beneath_parent(&w->top, line->path, 0, &at, &name, NULL) == 0)
+	if (gpc_beneath_parent(&w->top, line->path, 0, &at, &name, &why) == 0) {
 		n = readlinkat(at, name, target, sizeof(target));
-	if (n <= 0 || (size_t)n == sizeof(target)) {
-		atomic_store(&s->unquiet, true);
-		return false;
+		why.sys = errno;
 	}
-	line->target = gpc_strndup(target, (size_t)n);
-	return true;
+	if (n < 0 && why.sys != EINVAL && !gpc_save_is_gone(why.sys))
+		return gpc_save_fail(s, line->path, why.sys, err);
+	*ret_there = n > 0 && (size_t)n < sizeof(target);
+	if (*ret_there)
+		line->target = gpc_strndup(target, (size_t)n);
+	else
+		atomic_store(&s->unquiet, true);
+	return 0;
 }
 
 static int add_entry(struct gpc_save *s, const struct gpc_entry *e,
@@ -256,11 +280,11 @@ static int add_entry(struct gpc_save *s, const struct gpc_entry *e,
 	int r = 0;
 
 	if (e->kind == GPC_ENTRY_LINK)
-		there = link_line(s, &line);
+		r = link_line(s, &line, &there, err);
 	else if (e->kind == GPC_ENTRY_FILE)
 		there = e->size < GPC_SMALL_BYTES ? small_line(s, at, &line)
 			: big_line(s, at, &line);
-	if (there)
+	if (r == 0 && there)
 		r = gpc_list_add(lists, &line, err);
 	if (there && e->kind == GPC_ENTRY_FILE) {
 		totals->files++;
@@ -292,12 +316,15 @@ static int send_lists(struct gpc_save *s, struct totals *ret_totals,
 static int send_head(struct gpc_save *s, const struct gpc_json *head,
 	char ret_hex[GPC_SHA256_HEX], struct gpc_error *err)
 {
-	gpc_autostr *text = gpc_json_print(head);
-	struct gpc_body body = {.data = text, .size = strlen(text)};
+	gpc_autostr *text = NULL;
+	struct gpc_body body = {0};
 	uint8_t sum[GPC_SHA256_SIZE];
 	char hex[GPC_SHA256_HEX];
-	int r;
+	int r = gpc_json_try_print(head, GPC_HEAD_MAX_BYTES, &text, err);
 
+	if (r < 0)
+		return r;
+	body = (struct gpc_body){.data = text, .size = strlen(text)};
 	gpc_sha256_hex(text, body.size, hex);
 	gpc_unhex(hex, sum, sizeof(sum));
 	r = gpc_sender_put(&s->sender, sum, &body, err);

@@ -89,6 +89,11 @@ int gpc_save_pack(struct gpc_save *s, struct gpc_save_worker *w,
 int gpc_save_chunk(struct gpc_save *s, struct gpc_save_worker *w,
 	struct gpc_big *b, uint32_t number, struct gpc_error *err)
 	gpc_must_check;
+/* Names what of the tree could not be read, and why. */
+int gpc_save_fail(const struct gpc_save *s, const char *path, int sys,
+	struct gpc_error *err);
+/* Whether an errno says that it is no longer there. */
+bool gpc_save_is_gone(int sys);
 /* Opens a file of the tree. *ret_fd = -1 when it is no longer there, or no
  * regular file. */
 int gpc_save_open(struct gpc_save *s, struct gpc_save_worker *w,

@@ -52,17 +52,29 @@ static char *keep(struct scan *s, const char *text)
 	return gpc_arena_copy(s->tree->arena, text, strlen(text));
 }
 
-static void exclude(struct scan *s, const char *rule, bool is_dir)
+static int fail_memory(const struct scan *s, struct gpc_error *err)
 {
-	struct gpc_excluded *x = gpc_vec_push(&s->tree->excluded);
+	return gpc_wrap(err, gpc_fail_memory(err, "the names of its files"),
+		"%s", s->tree->root);
+}
 
-	x->path = keep(s, s->path.data);
-	x->rule = gpc_map_get(&s->rules, rule);
-	if (!x->rule) {
-		x->rule = keep(s, rule);
-		gpc_map_set(&s->rules, rule, x->rule);
+static int exclude(struct scan *s, const char *rule, bool is_dir,
+	struct gpc_error *err)
+{
+	char *path = keep(s, s->path.data);
+	char *kept = gpc_map_get(&s->rules, rule);
+	struct gpc_excluded *x;
+
+	if (!kept) {
+		kept = keep(s, rule);
+		if (!kept || !gpc_map_try_set(&s->rules, rule, kept))
+			return fail_memory(s, err);
 	}
-	x->dir = is_dir;
+	x = path ? gpc_vec_try_push(&s->tree->excluded) : NULL;
+	if (!x)
+		return fail_memory(s, err);
+	*x = (struct gpc_excluded){ .path = path, .rule = kept, .dir = is_dir };
+	return 0;
 }
 
 static int unreadable(struct scan *s, const char *path, int sys,
@@ -74,8 +86,8 @@ static int unreadable(struct scan *s, const char *path, int sys,
 	if (sys == EMFILE || sys == ENFILE || sys == ENOMEM)
 		return gpc_fail_sys(err, sys, "cannot read %s", s->tree->root);
 	if (s->o->unreadable == GPC_UNREADABLE_SKIP) {
-		gpc_strv_add(&s->tree->unreadable, path);
-		return 0;
+		return gpc_strv_try_add(&s->tree->unreadable, path) ? 0
+			: fail_memory(s, err);
 	}
 	shown = gpc_str_printable(path, strlen(path));
 	r = gpc_fail_sys(err, sys, "cannot read %s/%s", s->tree->root, shown);
@@ -118,7 +130,9 @@ static int read_ignore(struct scan *s, int fd, const char *dir,
 			return 0;
 		return fail_ignore(s, shown, errno, err);
 	}
-	if (fstat(file, &st) < 0 || !S_ISREG(st.st_mode))
+	if (fstat(file, &st) < 0)
+		return fail_ignore(s, shown, errno, err);
+	if (!S_ISREG(st.st_mode))
 		return 0;
 	r = gpc_read_fd(file, GPC_IGNORE_MAX_BYTES, shown, &text, err);
 	if (r < 0)
@@ -132,16 +146,24 @@ static int read_ignore(struct scan *s, int fd, const char *dir,
 	return 0;
 }
 
-/* The one name that counts in this tree; see ignore.h. */
-static const char *choose_ignore(int root)
+/* The one name that counts in this tree; see ignore.h. One that cannot be looked
+ * at is no reason to send what it excludes. */
+static int choose_ignore(struct scan *s, struct gpc_error *err)
 {
 	static const char *const names[] = {".gpucloudignore", ".skyignore"};
 	struct stat st;
 
-	for (size_t i = 0; i < 2; i++)
-		if (fstatat(root, names[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
-			return names[i];
-	return ".gitignore";
+	s->ignore_name = ".gitignore";
+	for (size_t i = 0; i < 2; i++) {
+		if (fstatat(s->top.root, names[i], &st, AT_SYMLINK_NOFOLLOW)
+			== 0) {
+			s->ignore_name = names[i];
+			return 0;
+		}
+		if (errno != ENOENT)
+			return fail_ignore(s, names[i], errno, err);
+	}
+	return 0;
 }
 
 /* --- entries ----------------------------------------------------------- */
@@ -199,11 +221,15 @@ static int64_t to_ns(struct timespec t)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void add_entry(struct scan *s, const struct stat *st)
+static int add_entry(struct scan *s, const struct stat *st,
+	struct gpc_error *err)
 {
-	struct gpc_entry *e = gpc_vec_push(&s->tree->entries);
+	char *path = keep(s, s->path.data);
+	struct gpc_entry *e = path ? gpc_vec_try_push(&s->tree->entries) : NULL;
 
-	e->path = keep(s, s->path.data);
+	if (!e)
+		return fail_memory(s, err);
+	e->path = path;
 	e->kind = S_ISDIR(st->st_mode) ? GPC_ENTRY_DIR
 		: S_ISLNK(st->st_mode) ? GPC_ENTRY_LINK : GPC_ENTRY_FILE;
 	e->mode = st->st_mode & 0777;
@@ -216,6 +242,7 @@ static void add_entry(struct scan *s, const struct stat *st)
 		s->tree->n_files++;
 		s->tree->n_bytes += e->size;
 	}
+	return 0;
 }
 
 static int add_name(struct scan *s, int fd, const char *name,
@@ -231,21 +258,22 @@ static int add_name(struct scan *s, int fd, const char *name,
 	}
 	rule = why_excluded(s, name, &st, in->ignore);
 	if (rule) {
-		exclude(s, rule, S_ISDIR(st.st_mode));
-		return 0;
+		return exclude(s, rule, S_ISDIR(st.st_mode), err);
 	}
 	/* Asking the kernel is left out where the mode bits say it all. */
 	if (S_ISREG(st.st_mode) && (st.st_mode & 0444) != 0444
 		&& faccessat(fd, name, R_OK, AT_EACCESS) < 0)
 		return errno == ENOENT ? 0
 			: unreadable(s, s->path.data, errno, err);
-	add_entry(s, &st);
+	if (add_entry(s, &st, err) < 0)
+		return -GPC_EIO;
 	if (S_ISDIR(st.st_mode)) {
-		struct pending next = {
-			s->tree->entries.v[s->tree->entries.n - 1].path,
-			in->ignore};
+		struct pending *next = gpc_vec_try_push(&s->pending);
 
-		*gpc_vec_push(&s->pending) = next;
+		if (!next)
+			return fail_memory(s, err);
+		next->dir = s->tree->entries.v[s->tree->entries.n - 1].path;
+		next->ignore = in->ignore;
 	}
 	return 0;
 }
@@ -342,6 +370,12 @@ static void sort_tree(struct gpc_tree *t)
 	gpc_strv_sort(&t->unreadable);
 }
 
+static bool is_absent(int sys)
+{
+	return sys == ENOENT || sys == ENOTDIR || sys == ELOOP ||
+		sys == EACCES || sys == ENAMETOOLONG;
+}
+
 static int open_root(struct scan *s, const char *root, struct gpc_error *err)
 {
 	struct timespec now;
@@ -360,14 +394,18 @@ static int open_root(struct scan *s, const char *root, struct gpc_error *err)
 	if (r < 0)
 		return r;
 	for (size_t i = 0; s->o->exclude && i < s->o->exclude->n; i++) {
-		if (stat(s->o->exclude->v[i], &st) < 0)
-			continue;
+		const char *path = s->o->exclude->v[i];
+
+		if (stat(path, &st) < 0) {
+			if (is_absent(errno))
+				continue;
+			return gpc_fail_sys(err, errno, "cannot look at %s",
+				path);
+		}
 		*gpc_vec_push(&s->reserved) = (struct identity){
 			(uint64_t)st.st_dev, (uint64_t)st.st_ino};
 	}
-	if (s->o->ignore_files)
-		s->ignore_name = choose_ignore(s->top.root);
-	return 0;
+	return s->o->ignore_files ? choose_ignore(s, err) : 0;
 }
 
 int gpc_scan(const char *root, const struct gpc_scan_options *options,

@@ -50,22 +50,32 @@ int gpc_restore_parent(struct gpc_restore *x, struct gpc_restore_worker *w,
 	return 0;
 }
 
-bool gpc_restore_keeps(const struct gpc_restore *x, int dir, const char *name)
+int gpc_restore_keeps(const struct gpc_restore *x, int dir, const char *name,
+	const char *path, bool *ret_keeps, struct gpc_error *err)
 {
 	struct stat st;
 
-	return !x->o->overwrite
-		&& fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	*ret_keeps = false;
+	if (x->o->overwrite)
+		return 0;
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		*ret_keeps = true;
+	else if (errno != ENOENT)
+		return gpc_restore_fail(path, errno, err);
+	return 0;
 }
 
-bool gpc_restore_keeps_file(struct gpc_restore *x, int dir, const char *name,
-	uint64_t size)
+/* The same for a file of the snapshot, which is counted. */
+static int keeps_file(struct gpc_restore *x, int dir, const char *name,
+	const struct gpc_line *line, bool *ret_keeps, struct gpc_error *err)
 {
-	if (!gpc_restore_keeps(x, dir, name))
-		return false;
+	int r = gpc_restore_keeps(x, dir, name, line->path, ret_keeps, err);
+
+	if (r < 0 || !*ret_keeps)
+		return r;
 	atomic_fetch_add(&x->kept_files, 1);
-	atomic_fetch_add(&x->kept_bytes, size);
-	return true;
+	atomic_fetch_add(&x->kept_bytes, line->size);
+	return 0;
 }
 
 static bool is_zero(const char *data, size_t n)
@@ -98,19 +108,22 @@ static int write_sparse(int fd, const char *data, size_t n, uint64_t at,
 }
 
 /* Gives a complete file its mode, time and name. */
-static int name_file(int fd, int dir, const char *temp, const char *name,
+static int name_file(int *fd, int dir, const char *temp, const char *name,
 	const struct gpc_line *line, struct gpc_error *err)
 {
+	int sys;
 	long ns = (long)(line->mtime_ns % 1000000000);
 	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {
 		.tv_sec = (time_t)(line->mtime_ns / 1000000000 - (ns < 0)),
 		.tv_nsec = ns < 0 ? ns + 1000000000 : ns}};
 
 	GPC_CRASH("restore.written");
-	if (fchmod(fd, line->mode & 0777) < 0 || futimens(fd, times) < 0
-		|| renameat(dir, temp, dir, name) < 0)
+	if (fchmod(*fd, line->mode & 0777) < 0 || futimens(*fd, times) < 0)
 		return gpc_restore_fail(line->path, errno, err);
-	return 0;
+	sys = gpc_close_written(fd);
+	if (!sys && renameat(dir, temp, dir, name) < 0)
+		sys = errno;
+	return sys ? gpc_restore_fail(line->path, sys, err) : 0;
 }
 
 static int open_temp(int dir, const char *temp, const char *path, int *ret_fd,
@@ -171,9 +184,12 @@ static int restore_member(struct gpc_restore *x, struct gpc_restore_worker *w,
 	gpc_autofd fd = -1;
 	char temp[32];
 	const char *name;
+	bool keeps = false;
 	int dir, r = gpc_restore_parent(x, w, line->path, &dir, &name, err);
 
-	if (r < 0 || gpc_restore_keeps_file(x, dir, name, line->size))
+	if (r == 0)
+		r = keeps_file(x, dir, name, line, &keeps, err);
+	if (r < 0 || keeps)
 		return r;
 	gpc_restore_temp(temp);
 	r = open_temp(dir, temp, line->path, &fd, err);
@@ -184,7 +200,7 @@ static int restore_member(struct gpc_restore *x, struct gpc_restore_worker *w,
 	if (r == 0)
 		r = copy_member(x, w, tar, line, fd, err);
 	if (r == 0)
-		r = name_file(fd, dir, temp, name, line, err);
+		r = name_file(&fd, dir, temp, name, line, err);
 	if (r < 0)
 		unlinkat(dir, temp, 0);
 	return r;
@@ -224,10 +240,13 @@ int gpc_assembly_open(struct gpc_restore *x, struct gpc_restore_worker *w,
 {
 	struct gpc_assembly *a;
 	const char *name;
+	bool keeps = false;
 	int dir, r = gpc_restore_parent(x, w, line->path, &dir, &name, err);
 
 	*ret_a = NULL;
-	if (r < 0 || gpc_restore_keeps_file(x, dir, name, line->size))
+	if (r == 0)
+		r = keeps_file(x, dir, name, line, &keeps, err);
+	if (r < 0 || keeps)
 		return r;
 	a = gpc_alloc(sizeof(*a));
 	a->left = 1;
@@ -252,13 +271,15 @@ int gpc_assembly_open(struct gpc_restore *x, struct gpc_restore_worker *w,
 
 int gpc_assembly_release(struct gpc_assembly *a, struct gpc_error *err)
 {
+	bool has_temp;
 	int r = 0;
 
 	if (atomic_fetch_sub(&a->left, 1) != 1)
 		return 0;
+	has_temp = a->fd >= 0;
 	if (!a->failed)
-		r = name_file(a->fd, a->dir, a->temp, a->name, &a->line, err);
-	if ((a->failed || r < 0) && a->fd >= 0)
+		r = name_file(&a->fd, a->dir, a->temp, a->name, &a->line, err);
+	if ((a->failed || r < 0) && has_temp)
 		unlinkat(a->dir, a->temp, 0);
 	gpc_close(&a->fd);
 	gpc_close(&a->dir);

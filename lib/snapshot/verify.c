@@ -134,7 +134,8 @@ static void note_known(struct verify *x, const char *key)
 	if (!x->known)
 		return;
 	pthread_mutex_lock(&x->known->lock);
-	gpc_map_set(&x->known->map, key, x);
+	/* What is not noted is looked at once more. */
+	(void)gpc_map_try_set(&x->known->map, key, x);
 	pthread_mutex_unlock(&x->known->lock);
 }
 
@@ -354,6 +355,7 @@ static int end_pack(struct verify *x, struct gpc_error *err)
 static int add_small(struct verify *x, struct gpc_line *line,
 	struct gpc_error *err)
 {
+	struct gpc_line *slot;
 	int r = 0;
 
 	if (x->pack && (x->pack->members.n == MAX_MEMBERS ||
@@ -364,7 +366,10 @@ static int add_small(struct verify *x, struct gpc_line *line,
 		return r;
 	if (!x->pack)
 		x->pack = gpc_alloc(sizeof(*x->pack));
-	*gpc_vec_push(&x->pack->members) = *line;
+	slot = gpc_vec_try_push(&x->pack->members);
+	if (!slot)
+		return gpc_fail_memory(err, "a snapshot's lists");
+	*slot = *line;
 	memset(line, 0, sizeof(*line));
 	return 0;
 }

@@ -25,22 +25,29 @@ struct walk {
 	size_t swept;                   /* folders */
 };
 
-static bool is_folder(int root, const char *dir, const struct dirent *e)
+/* 0 or an errno. */
+static int look(int root, const char *dir, const struct dirent *e,
+	bool *ret_folder)
 {
 	char path[2 * KEY_MAX];
 	struct stat st;
 	size_t n = strlen(dir), m = strlen(e->d_name);
 
+	*ret_folder = false;
 #ifdef DT_DIR
-	if (e->d_type != DT_UNKNOWN)
-		return e->d_type == DT_DIR;
+	if (e->d_type != DT_UNKNOWN) {
+		*ret_folder = e->d_type == DT_DIR;
+		return 0;
+	}
 #endif
 	if (n + m + 1 > sizeof(path))
-		return false;
+		return 0;
 	memcpy(path, dir, n);
 	memcpy(path + n, e->d_name, m + 1);
-	return fstatat(root, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		S_ISDIR(st.st_mode);
+	if (fstatat(root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : errno;
+	*ret_folder = S_ISDIR(st.st_mode);
+	return 0;
 }
 
 /* A temporary file is its writer's, for as long as that may still run: then
@@ -57,12 +64,43 @@ static void sweep_temp(int fd, const char *dir, const char *name)
 		unlinkat(fd, name, 0);
 }
 
+/* As many as the outside world has put there: memory may end. */
+static bool add_name(struct gpc_strv *names, const char *name, bool folder)
+{
+	char text[sizeof(((struct dirent *)0)->d_name) + 1];
+	size_t n = strlen(name);
+
+	memcpy(text, name, n);
+	memcpy(text + n, folder ? "/" : "", folder ? 2 : 1);
+	return gpc_strv_try_add(names, text);
+}
+
+static int add_names(int root, const char *dir, DIR *d, struct gpc_strv *names)
+{
+	const struct dirent *e;
+
+	while ((errno = 0, e = readdir(d)) != NULL) {
+		bool folder;
+		int sys;
+
+		if (!gpc_store_key_ok(e->d_name)) {
+			sweep_temp(dirfd(d), dir, e->d_name);
+			continue;
+		}
+		sys = look(root, dir, e, &folder);
+		if (sys)
+			return sys;
+		if (!add_name(names, e->d_name, folder))
+			return ENOMEM;
+	}
+	return errno;
+}
+
 /* Names of one folder (dir is "" or ends in "/"); 0 or an errno. */
 static int read_names(int root, const char *dir, struct gpc_strv *names)
 {
 	int fd = openat(root, *dir ? dir : ".",
 		O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const struct dirent *e;
 	DIR *d;
 	int sys;
 
@@ -74,15 +112,7 @@ static int read_names(int root, const char *dir, struct gpc_strv *names)
 		close(fd);
 		return sys;
 	}
-	while ((errno = 0, e = readdir(d)) != NULL) {
-		if (!gpc_store_key_ok(e->d_name)) {
-			sweep_temp(fd, dir, e->d_name);
-			continue;
-		}
-		gpc_strv_addf(names, "%s%s", e->d_name,
-			is_folder(root, dir, e) ? "/" : "");
-	}
-	sys = errno;
+	sys = add_names(root, dir, d, names);
 	closedir(d);
 	gpc_strv_sort(names);
 	return sys;
@@ -120,8 +150,12 @@ static int visit(struct walk *w, const char *dir, const char *name)
 		return 0;
 	if (folder)
 		return walk_folder(w, key);
-	/* Gone meanwhile, or not an object. */
-	if (fstatat(w->root, key, &st, 0) < 0 || !S_ISREG(st.st_mode))
+	/* Gone meanwhile, or not an object. What cannot be looked at is an error:
+	 * a list that lacks it would be believed. */
+	if (fstatat(w->root, key, &st, 0) < 0)
+		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ?
+			0 : errno;
+	if (!S_ISREG(st.st_mode))
 		return 0;
 	w->stop = w->fn(w->arg, key, &st);
 	return 0;

@@ -230,9 +230,23 @@ int gpc_store_head(struct gpc_store *s, const char *key,
 	return r;
 }
 
+struct listing { gpc_list_fn *fn; void *arg; bool no_memory; };
+
+static int list_one(void *arg, const struct gpc_object *o)
+{
+	struct listing *l = arg;
+	int r = l->fn(l->arg, o);
+
+	l->no_memory = r == GPC_LIST_NO_MEMORY;
+	return r;
+}
+
 int gpc_store_list(struct gpc_store *s, const char *prefix, const char *after,
 	gpc_list_fn *fn, void *arg, struct gpc_error *err)
 {
+	struct listing l = { .fn = fn, .arg = arg };
+	int r;
+
 	if (!prefix)
 		prefix = "";
 	if (!path_ok(prefix, true))
@@ -240,7 +254,11 @@ int gpc_store_list(struct gpc_store *s, const char *prefix, const char *after,
 			"%s: not a valid prefix of keys", s->url);
 	if (after && !*after)
 		after = NULL;
-	return s->ops->list(s, prefix, after, fn, arg, err);
+	r = s->ops->list(s, prefix, after, list_one, &l, err);
+	if (r == 0 && l.no_memory)
+		r = gpc_wrap(err, gpc_fail_memory(err, "the list of objects"),
+			"%s/%s", s->url, prefix);
+	return r;
 }
 
 int gpc_store_del(struct gpc_store *s, const char *key, struct gpc_error *err)

@@ -52,6 +52,9 @@ struct gpc_object {
 /* One object of a list, in byte order of keys; non-zero ends the list, which
  * then still succeeds. */
 typedef int gpc_list_fn(void *arg, const struct gpc_object *object);
+/* What such a function returns when it has no memory for another one: the list
+ * fails and says so. */
+#define GPC_LIST_NO_MEMORY (-1)
 
 struct gpc_store;
 struct gpc_store_ops {
