@@ -43,6 +43,7 @@ struct bed {
 	struct gpc_provider *p;
 	struct gpc_journal j;
 	int num_nodes, attempt, gpus;
+	int more_tries;                  /* of a create that fails */
 	GPC_VEC(char *) ids;             /* of this attempt, by rank */
 };
 
@@ -172,7 +173,11 @@ static inline void bed_attempt(struct bed *b, const char *resume_from,
 	gpc_json_set_str(data, "token", l.token);
 	gpc_json_set(data, "request", gpc_launch_write(&l));
 	bed_append(b, GPC_EVENT_INTENT, data);
-	assert_ok(b->p->ops->create(b->p, &l, &made, &err));
+	while (b->more_tries > 0 &&
+		b->p->ops->create(b->p, &l, &made, &err) < 0)
+		b->more_tries--;
+	if (made.n == 0)
+		assert_ok(b->p->ops->create(b->p, &l, &made, &err));
 	bed_forget_ids(b);
 	nodes = gpc_json_array();
 	for (size_t i = 0; i < made.n; i++) {

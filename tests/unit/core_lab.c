@@ -82,6 +82,18 @@ static void set_env(const char *name, const char *prefix, const char *dir,
 	assert_int_equal(setenv(name, value, 1), 0);
 }
 
+static void put_identity(const struct lab *lab)
+{
+	gpc_autostr *dir = gpc_path_join(lab->dir, "store");
+	gpc_autostr *path = gpc_path_join(dir, "store.json");
+	static const char text[] = "{\"v\":1,\"id\":\"labstore\","
+		"\"journal_capable\":true,\"created_ms\":1}";
+	struct gpc_error err;
+
+	assert_ok(gpc_mkdirs(dir, 0700, &err));
+	assert_ok(gpc_write_file(path, text, sizeof(text) - 1, 0600, &err));
+}
+
 struct lab *lab_new(unsigned flags)
 {
 	struct lab *lab = gpc_alloc(sizeof(*lab));
@@ -97,6 +109,8 @@ struct lab *lab_new(unsigned flags)
 	/* A name keeps mem:// shared; the folder's makes it this test's own. */
 	set_env("LAB_STORE", flags & LAB_FILE ? "file://" : "mem://", lab->dir,
 		"/store");
+	if (flags & LAB_KNOWN)
+		put_identity(lab);
 	lab->s = lab_session(lab);
 	if (flags & LAB_FAULTY) {
 		lab->inner = lab->s->store;

@@ -24,7 +24,10 @@ struct lab {
 	struct gpc_store *inner;      /* behind s->store when that is a fault store */
 	int64_t beats;
 };
-enum { LAB_FILE = 1, LAB_FAULTY = 2 };      /* else mem:// and no faults */
+enum {                        /* else mem:// and no faults */
+	LAB_FILE = 1, LAB_FAULTY = 2,
+	LAB_KNOWN = 4,        /* with LAB_FILE: nobody races for a new store */
+};
 struct lab *lab_new(unsigned flags);
 void lab_free(struct lab *lab);
 /* The store without faults. */

@@ -7,9 +7,16 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <poll.h>
+#include <pthread.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 struct cJSON;
@@ -18,12 +25,16 @@ struct cJSON;
 #define MAX_FD 1024
 
 const char *const io_fault_names[] = { "EIO", "ENOSPC", "EMFILE", "ENOMEM",
-	"short" };
+	"short", "look", "remove", "close" };
 
-enum kind { OPENS = 1, NEEDS_ROOM = 2, MOVES_BYTES = 4, OTHER = 8, GROWS = 16 };
+enum kind {
+	OPENS = 1, NEEDS_ROOM = 2, MOVES_BYTES = 4, OTHER = 8, GROWS = 16,
+	LOOKS = 32, REMOVES = 64, CLOSES = 128,
+};
 
 static struct {
-	atomic_bool armed, paused, struck, all_after;
+	atomic_bool armed, paused, all_after;
+	_Atomic(const char *) struck;
 	enum io_fault fault;
 	long nth;
 	atomic_long seen;
@@ -35,7 +46,7 @@ void io_arm(enum io_fault fault, long nth, bool and_all_after)
 	io.fault = fault;
 	io.nth = nth;
 	io.seen = 0;
-	io.struck = false;
+	io.struck = NULL;
 	io.all_after = and_all_after;
 	io.armed = true;
 }
@@ -45,9 +56,13 @@ void io_pause(bool on)
 	io.paused = on;
 }
 
-bool io_disarm(void)
+void io_disarm(void)
 {
 	io.armed = false;
+}
+
+const char *io_struck(void)
+{
 	return io.struck;
 }
 
@@ -83,16 +98,19 @@ static int opened(int fd, const char *path)
 static bool applies(unsigned kind)
 {
 	switch (io.fault) {
-	case IO_EIO: return !(kind & GROWS);
+	case IO_EIO: return kind & (OPENS | NEEDS_ROOM | MOVES_BYTES | OTHER);
 	case IO_ENOMEM: return kind & GROWS;
 	case IO_ENOSPC: return kind & NEEDS_ROOM;
 	case IO_EMFILE: return kind & OPENS;
+	case IO_LOOK: return kind & LOOKS;
+	case IO_REMOVE: return kind & REMOVES;
+	case IO_CLOSE: return kind & CLOSES;
 	default: return kind & MOVES_BYTES;
 	}
 }
 
 /* Whether this call fails; errno says how. */
-static bool fails(unsigned kind)
+static bool fails_at(unsigned kind, const char *call)
 {
 	long n;
 
@@ -101,11 +119,14 @@ static bool fails(unsigned kind)
 	n = ++io.seen;
 	if (n != io.nth && !(io.all_after && n > io.nth))
 		return false;
-	io.struck = true;
+	if (!io.struck)
+		io.struck = call;
 	errno = io.fault == IO_ENOSPC ? ENOSPC :
 		io.fault == IO_EMFILE ? EMFILE : EIO;
 	return true;
 }
+
+#define fails(kind) fails_at(kind, __func__ + strlen("__wrap_"))
 
 static size_t less(size_t n)
 {
@@ -147,9 +168,14 @@ WRAP(int, openat64, (int at, const char *path, int flags, ...))
 
 WRAP(DIR *, opendir, (const char *path))
 {
+	DIR *d;
+
 	if (!is_cloud(path) && fails(OPENS))
 		return NULL;
-	return __real_opendir(path);
+	d = __real_opendir(path);
+	if (d)
+		opened(dirfd(d), path);
+	return d;
 }
 
 WRAP(ssize_t, read, (int fd, void *data, size_t n))
@@ -224,6 +250,11 @@ WRAP(int, linkat, (int from_at, const char *from, int to_at, const char *to,
 		: __real_linkat(from_at, from, to_at, to, flags);
 }
 
+WRAP(int, symlinkat, (const char *target, int at, const char *path))
+{
+	return fails(NEEDS_ROOM) ? -1 : __real_symlinkat(target, at, path);
+}
+
 WRAP(int, mkdir, (const char *path, mode_t mode))
 {
 	return !is_cloud(path) && fails(NEEDS_ROOM) ? -1 : __real_mkdir(path, mode);
@@ -242,4 +273,177 @@ WRAP(void *, gpc_try_grow, (void *p, size_t n, size_t size))
 WRAP(struct cJSON *, cJSON_ParseWithLength, (const char *text, size_t n))
 {
 	return fails(GROWS) ? NULL : __real_cJSON_ParseWithLength(text, n);
+}
+
+/* --- looks ------------------------------------------------------------------- */
+WRAP(int, stat64, (const char *path, void *st))
+{
+	return !is_cloud(path) && fails(LOOKS) ? -1 : __real_stat64(path, st);
+}
+
+WRAP(int, lstat64, (const char *path, void *st))
+{
+	return !is_cloud(path) && fails(LOOKS) ? -1 : __real_lstat64(path, st);
+}
+
+WRAP(int, fstat64, (int fd, void *st))
+{
+	return !fd_is_cloud(fd) && fails(LOOKS) ? -1 : __real_fstat64(fd, st);
+}
+
+WRAP(int, fstatat64, (int at, const char *path, void *st, int flags))
+{
+	return fails(LOOKS) ? -1 : __real_fstatat64(at, path, st, flags);
+}
+
+WRAP(int, access, (const char *path, int how))
+{
+	return !is_cloud(path) && fails(LOOKS) ? -1 : __real_access(path, how);
+}
+
+WRAP(int, faccessat, (int at, const char *path, int how, int flags))
+{
+	return fails(LOOKS) ? -1 : __real_faccessat(at, path, how, flags);
+}
+
+WRAP(struct dirent *, readdir64, (DIR *d))
+{
+	return !fd_is_cloud(dirfd(d)) && fails(LOOKS) ? NULL
+		: __real_readdir64(d);
+}
+
+WRAP(off_t, lseek64, (int fd, off_t at, int whence))
+{
+	return fails(LOOKS) ? -1 : __real_lseek64(fd, at, whence);
+}
+
+WRAP(ssize_t, readlink, (const char *path, char *to, size_t n))
+{
+	return fails(LOOKS) ? -1 : __real_readlink(path, to, n);
+}
+
+WRAP(ssize_t, readlinkat, (int at, const char *path, char *to, size_t n))
+{
+	return fails(LOOKS) ? -1 : __real_readlinkat(at, path, to, n);
+}
+
+WRAP(char *, realpath, (const char *path, char *to))
+{
+	return fails(LOOKS) ? NULL : __real_realpath(path, to);
+}
+
+WRAP(char *, getcwd, (char *to, size_t n))
+{
+	return fails(LOOKS) ? NULL : __real_getcwd(to, n);
+}
+
+WRAP(int, statvfs64, (const char *path, void *v))
+{
+	return fails(LOOKS) ? -1 : __real_statvfs64(path, v);
+}
+
+/* --- removes and closes -------------------------------------------------------- */
+WRAP(int, unlink, (const char *path))
+{
+	return !is_cloud(path) && fails(REMOVES) ? -1 : __real_unlink(path);
+}
+
+WRAP(int, unlinkat, (int at, const char *path, int flags))
+{
+	return fails(REMOVES) ? -1 : __real_unlinkat(at, path, flags);
+}
+
+WRAP(int, rmdir, (const char *path))
+{
+	return !is_cloud(path) && fails(REMOVES) ? -1 : __real_rmdir(path);
+}
+
+/* The descriptor is gone all the same, as on Linux. */
+WRAP(int, close, (int fd))
+{
+	bool cloud = fd_is_cloud(fd);
+	int r = __real_close(fd);
+
+	return r == 0 && fd > 2 && !cloud && fails(CLOSES) ? -1 : r;
+}
+
+/* --- what else the kernel lends -------------------------------------------------- */
+WRAP(DIR *, fdopendir, (int fd))
+{
+	return fails(OPENS) ? NULL : __real_fdopendir(fd);
+}
+
+WRAP(int, fcntl64, (int fd, int what, ...))
+{
+	bool copies = what == F_DUPFD || what == F_DUPFD_CLOEXEC;
+	long arg;
+	va_list ap;
+	int r;
+
+	va_start(ap, what);
+	arg = va_arg(ap, long);
+	va_end(ap);
+	if (fails(copies ? OPENS : OTHER))
+		return -1;
+	r = __real_fcntl64(fd, what, arg);
+	return copies ? opened(r, NULL) : r;
+}
+
+WRAP(int, pipe2, (int *fds, int flags))
+{
+	return fails(OPENS) ? -1 : __real_pipe2(fds, flags);
+}
+
+WRAP(int, socket, (int domain, int type, int protocol))
+{
+	return fails(OPENS) ? -1 : __real_socket(domain, type, protocol);
+}
+
+WRAP(int, inotify_init1, (int flags))
+{
+	return fails(OPENS) ? -1 : __real_inotify_init1(flags);
+}
+
+WRAP(int, inotify_add_watch, (int fd, const char *path, uint32_t mask))
+{
+	return fails(OTHER) ? -1 : __real_inotify_add_watch(fd, path, mask);
+}
+
+WRAP(int, flock, (int fd, int how))
+{
+	return !fd_is_cloud(fd) && fails(OTHER) ? -1 : __real_flock(fd, how);
+}
+
+WRAP(int, poll, (struct pollfd *p, nfds_t n, int timeout))
+{
+	return fails(OTHER) ? -1 : __real_poll(p, n, timeout);
+}
+
+WRAP(int, fchmod, (int fd, mode_t mode))
+{
+	return fails(OTHER) ? -1 : __real_fchmod(fd, mode);
+}
+
+WRAP(int, futimens, (int fd, const struct timespec *times))
+{
+	return !fd_is_cloud(fd) && fails(OTHER) ? -1
+		: __real_futimens(fd, times);
+}
+
+WRAP(int, utimensat, (int at, const char *path, const struct timespec *times,
+	int flags))
+{
+	return fails(OTHER) ? -1 : __real_utimensat(at, path, times, flags);
+}
+
+WRAP(pid_t, fork, (void))
+{
+	return fails(OPENS) ? -1 : __real_fork();
+}
+
+WRAP(int, pthread_create, (pthread_t *thread, const pthread_attr_t *attr,
+	void *(*run)(void *arg), void *arg))
+{
+	return fails(OPENS) ? EAGAIN
+		: __real_pthread_create(thread, attr, run, arg);
 }

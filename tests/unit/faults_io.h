@@ -11,6 +11,9 @@ enum io_fault {
 	IO_EMFILE,     /* what opens */
 	IO_ENOMEM,     /* memory for what the outside world sizes */
 	IO_SHORT,      /* reads and writes: half of it is done */
+	IO_LOOK,       /* what only looks: stat, readdir, access, lseek */
+	IO_REMOVE,     /* unlink, rmdir */
+	IO_CLOSE,      /* close: it is closed, and its error comes late */
 	IO__COUNT,
 };
 extern const char *const io_fault_names[];
@@ -18,7 +21,8 @@ extern const char *const io_fault_names[];
 void io_arm(enum io_fault fault, long nth, bool and_all_after);
 /* While paused, calls neither count nor fail. */
 void io_pause(bool on);
-/* Whether it struck. */
-bool io_disarm(void);
+void io_disarm(void);
+/* The call that it struck first; NULL = none. */
+const char *io_struck(void);
 /* Open descriptors of this process. */
 int io_count_fds(void);

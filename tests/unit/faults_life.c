@@ -1,0 +1,82 @@
+/* A supervisor's whole life, each system call of which fails in turn; see
+ * faults_walk.h. */
+#include "base/time.h"
+#include "core/reconcile.h"
+#include "faults_walk.h"
+
+static void set_up_job(struct bench *b)
+{
+	gpc_autostr *job = lab_job(b->lab, "");
+
+	memcpy(b->job, job, strlen(job) + 1);
+}
+
+static void play(struct bench *b, const struct gpc_job_state *st)
+{
+	if (st->status == GPC_JOB_STARTING || st->status == GPC_JOB_SETUP)
+		lab_beat(b->lab, b->job, st->attempt, 0, GPC_PHASE_RUN);
+	if (st->status == GPC_JOB_RUNNING) {
+		lab_exit(b->lab, b->job, st->attempt, 0, GPC_REASON_COMPLETED, 0,
+			0);
+		lab_beat(b->lab, b->job, st->attempt, 0, GPC_PHASE_DONE);
+	}
+}
+
+/* A step that fails is made again, as a supervisor does. */
+static int run_supervise(struct bench *b, struct gpc_error *err)
+{
+	struct gpc_supervision *sv = NULL;
+	bool done = false, sound = true;
+	int r = gpc_supervision_new(b->lab->s, b->job, &sv, err);
+
+	for (int i = 0; r == 0 && !done && i < 900; i++) {
+		int64_t wake;
+		struct gpc_error why = {0};
+		int step = gpc_supervision_step(sv, &done, &wake, &why);
+
+		if (step < 0 && !why.msg[0])
+			sound = false;
+		if (step < 0)
+			*err = why;
+		if (step == 0) {
+			io_pause(true);
+			play(b, gpc_supervision_state(sv));
+			io_pause(false);
+		}
+		lab_advance(1000);
+	}
+	assert_true(sound);
+	gpc_supervision_free(sv);
+	return r == 0 && !done ? -(int)err->code : r;
+}
+
+static void check_supervise(struct bench *b)
+{
+	struct gpc_error err;
+	int n;
+
+	/* What was bought while nothing could be recorded is an orphan. */
+	assert_ok(gpc_reconcile(b->lab->s, &n, &err));
+	lab_check(b->lab, b->job, 1);
+	assert_int_equal(lab_events(b->lab, b->job, "ended"), 1);
+	assert_in_range(lab_events(b->lab, b->job, "created"), 1, 2);
+	assert_int_equal(count(b, "index/live/"), 0);
+	assert_int_equal(count(b, "index/done/"), 1);
+}
+
+TEST(a_supervisors_life)
+{
+	in_turn(&(struct flow){ set_up_job, run_supervise, check_supervise });
+}
+
+int main(int argc, char **argv)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_supervisors_life),
+	};
+
+	use_memory();
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
