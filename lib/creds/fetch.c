@@ -20,9 +20,9 @@ static enum gpc_net_verdict judge(void *arg, const struct gpc_reply *reply,
 
 	if (s >= 200 && s < 300)
 		return GPC_NET_DONE;
-	gpc_fail(err, s == 404 ? GPC_ENOTFOUND : s == 429 ? GPC_ERATE :
-		s == 401 || s == 403 ? GPC_EAUTH : again ? GPC_ENET :
-		GPC_EPROTO, "%s answered with status %d", f->what, s);
+	gpc_fail(err, s == 429 ? GPC_ERATE : again ? GPC_ENET :
+		s >= 400 ? GPC_EAUTH : GPC_EPROTO, "%s answered with status %d",
+		f->what, s);
 	err->http = s;
 	return s == 429 ? GPC_NET_THROTTLED : again ? GPC_NET_RETRY :
 		GPC_NET_FAILED;

@@ -16,8 +16,9 @@ struct gpc_fetch {
 	int max_tries;                  /* 0 = 3 */
 };
 /* Sends it; body and headers may hold secrets. Any reply below 200 or above 299 is
- * a failure with err->http set, its code by gpc_fetch_code and *ret_reply filled
- * as well; no reply is GPC_ENET or GPC_ETIMEOUT. ret_reply must be zero. */
+ * a failure with err->http set and *ret_reply filled as well: GPC_ENET or GPC_ERATE
+ * where another time may help, GPC_EAUTH for what else a service refuses. No reply
+ * is GPC_ENET or GPC_ETIMEOUT. ret_reply must be zero. */
 int gpc_fetch(struct gpc_net *net, const struct gpc_fetch *f,
 	struct gpc_reply *ret_reply, struct gpc_error *err) gpc_must_check;
 /* The same, for a reply that is an identity; the body is wiped. */

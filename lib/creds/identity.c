@@ -71,10 +71,17 @@ int gpc_identity_time(const char *text, int64_t *ret_ms, struct gpc_error *err)
 {
 	size_t n = text ? strlen(text) : 0;
 	gpc_autostr *zulu = NULL;
+	int64_t ms;
+	int r;
 
 	if (n > 3 && n < 40 && strcmp(text + n - 3, "UTC") == 0)
 		zulu = gpc_format("%.*sZ", (int)n - 3, text);
-	return gpc_parse_rfc3339(zulu ? zulu : text, ret_ms, err);
+	r = gpc_parse_rfc3339(zulu ? zulu : text, &ms, err);
+	if (!r && ms <= 0)      /* 0 says that there is no end */
+		r = gpc_fail(err, GPC_EPROTO, "a time before 1970");
+	if (!r)
+		*ret_ms = ms;
+	return r;
 }
 
 char *gpc_identity_time_text(int64_t ms, char out[GPC_RFC3339_SIZE])

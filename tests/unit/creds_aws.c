@@ -287,7 +287,7 @@ TEST(test_ci)
 	assert_string_equal(i.id, "AKGH");
 	assert_has(i.source, "(GitHub Actions, AWS_ROLE_ARN)");
 	lab_set("ACTIONS_ID_TOKEN_REQUEST_TOKEN", "WRONG");
-	assert_fails(get(NULL, &i, &err), GPC_ENOTFOUND);
+	assert_fails(get(NULL, &i, &err), GPC_EAUTH);
 	assert_has(err.msg, "GitHub's token service answered with status 404");
 	unsetenv("GITHUB_ACTIONS");
 	lab_set("GITLAB_CI", "true");

@@ -10,6 +10,7 @@ same keys, and what one of both keeps on disk the other must find.
 import hashlib
 import json
 import os
+import pty
 import random
 import shutil
 import subprocess
@@ -22,6 +23,8 @@ TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 SEED, COUNT = int(os.environ.get("CREDS_SEED", "4")), int(os.environ.get("CREDS_COUNT", "120"))
 NODE = "arn:aws:iam::123456789012:role/node"
 ASSUMED = "arn:aws:sts::123456789012:assumed-role/node/"
+MFA = {"arn": "arn:aws:iam::123456789012:role/careful", "external_id": "a b&c",
+       "mfa_serial": "arn:aws:iam::123456789012:mfa/tester", "mfa_code": "123456"}
 KEY = ("AKIAFAKEFAKEFAKE0001", "fake/secret+of/the/stand-in/0123456789ab")
 STATIC = "aws_access_key_id = %s\naws_secret_access_key = %s\n" % KEY
 done = failed = 0
@@ -45,11 +48,13 @@ def is_(got, want, name):
 # --- the stand-in ---
 class Cloud:
     def __init__(self):
-        ready = os.path.join(work, "ready.json")
+        ready, config = os.path.join(work, "ready.json"), os.path.join(work, "config.json")
+        with open(config, "w", encoding="utf-8") as f:
+            json.dump({"aws": {"roles": [{"arn": NODE}, MFA]}}, f)
         env = {"PYTHONPATH": TESTS, "PATH": "/usr/bin:/bin"}
         self.process = subprocess.Popen(
             [sys.executable, "-B", "-m", "fakecloud", "--dir", work, "--ready", ready,
-             "--until-eof"], stdin=subprocess.PIPE, env=env)
+             "--config", config, "--until-eof"], stdin=subprocess.PIPE, env=env)
         while not os.path.exists(ready):
             if self.process.poll() is not None:
                 sys.exit("fakecloud did not start")
@@ -157,6 +162,44 @@ source_profile = base
     got = m.show("-p", "denied")
     report(got["code"] == "auth" and "AccessDenied" in got["msg"] and got["request_id"],
            "a role that is denied, with the request's id", str(got))
+
+
+def at_terminal(m, code, *arguments):
+    """Runs show-creds at a terminal of its own and answers its question."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execve(SHOW, [SHOW, *arguments], m.env)
+    said, answered = b"", False
+    while True:
+        try:
+            piece = os.read(fd, 4096)
+        except OSError:  # the other end is closed
+            piece = b""
+        said += piece
+        if not piece:
+            break
+        if b": " in said and b"MFA code" in said and not answered:
+            os.write(fd, code + b"\n")
+            answered = True
+    os.waitpid(pid, 0)
+    os.close(fd)
+    return said.decode()
+
+
+def test_mfa(cloud):
+    m = Machine(cloud)
+    m.write(".aws/credentials", "[base]\n" + STATIC)
+    m.write(".aws/config", "[profile mfa]\nrole_arn = %s\nsource_profile = base\nmfa_serial = "
+            "%s\nexternal_id = %s\n" % (MFA["arn"], MFA["mfa_serial"], MFA["external_id"]))
+    got = m.show("-p", "mfa")
+    report("nothing may be asked" in got["msg"], "no terminal: no question", str(got))
+    said = at_terminal(m, b"000000", "-p", "mfa")
+    report("MultiFactorAuthentication failed" in said, "a wrong code", said)
+    said = at_terminal(m, b"123456", "-p", "mfa")
+    report("MFA code for %s (profile mfa): " % MFA["mfa_serial"] in said and
+           '"id":"ASIA' in said, "a code that is typed", said)
+    m.caller("is not asked for again", "arn:aws:sts::123456789012:assumed-role/careful/*",
+             "-p", "mfa")
 
 
 def test_web_and_ci(cloud):
@@ -356,7 +399,7 @@ def test_one_cache(cloud):
 def main():
     cloud = Cloud()
     try:
-        for test in (test_keys, test_roles, test_web_and_ci, test_sso, test_machines,
+        for test in (test_keys, test_roles, test_mfa, test_web_and_ci, test_sso, test_machines,
                      test_time):
             test(cloud)
         try:
