@@ -23,10 +23,10 @@ TEST(addresses_become_urls)
 		{"my.bucket", NULL, "https://s3.eu-west-1.amazonaws.com/my.bucket"},
 		{"bucket?addressing=path", "k",
 			"https://s3.eu-west-1.amazonaws.com/bucket/k"},
-		{"bucket", "a b+c%d/../e", "https://bucket.s3.eu-west-1.amazonaws.com"
-			"/a%20b%2Bc%25d/../e"},
-		{"bucket", "\xc3\xa9", "https://bucket.s3.eu-west-1.amazonaws.com"
-			"/%C3%A9"},
+		{"bucket", "a b+c%d/../e",
+			"https://bucket.s3.eu-west-1.amazonaws.com/a%20b%2Bc%25d/../e"},
+		{"bucket", "\xc3\xa9",
+			"https://bucket.s3.eu-west-1.amazonaws.com/%C3%A9"},
 		{"bucket?endpoint=http://127.0.0.1:9000", "k",
 			"http://127.0.0.1:9000/bucket/k"},
 		{"bucket?endpoint=http%3A%2F%2Fs3.test%3A9000%2F", "k",
@@ -81,7 +81,7 @@ TEST(bad_addresses_are_refused)
 {
 	static const char *const cases[] = {
 		"", "/", "ab", "/bucket", ".bucket", "bu cket", "bucket\n",
-		"b\xc3\xbc" "cket", "user@bucket", "bucket?x=1",
+		"b\xc3\xbcket", "user@bucket", "bucket?x=1",
 		"bucket?endpoint", "bucket?endpoint=", "bucket?endpoint=ftp://x",
 		"bucket?endpoint=s3.test", "bucket?addressing=dns",
 		"bucket?region=", "bucket?endpoint=http://u:p@s3.test",
@@ -245,8 +245,8 @@ TEST(broken_pages_are_errors)
 	static const char *const cases[] = {
 		"", "<Error/>", "<ListBucketResult>",
 		"<ListBucketResult><Contents><Key>a</Key></Contents></ListBucketResult>",
-		"<ListBucketResult><Contents><Key>a</Key><Size>-1</Size></Contents>"
-			"</ListBucketResult>",
+		"<ListBucketResult><Contents><Key>a</Key><Size>-1</Size></Contents></"
+			"ListBucketResult>",
 		"<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>",
 		"<ListBucketResult><EncodingType>url</EncodingType>" OBJECT("a%zz")
 			"</ListBucketResult>",
