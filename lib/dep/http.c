@@ -213,6 +213,7 @@ static int on_connected(void *arg, char *to, char *from, int to_port,
 		return CURL_PREREQFUNC_ABORT;
 	}
 	t->connected = t->x->maybe_sent = true;
+	t->x->sends++;
 	moved(t);
 	return CURL_PREREQFUNC_OK;
 }
@@ -459,6 +460,7 @@ int gpc_http_start(struct gpc_http *h, struct gpc_http_exchange *x,
 	t->x = x;
 	t->started_ms = t->moved_ms = gpc_boot_ms();
 	x->sent = x->received = 0;
+	x->sends = 0;
 	x->maybe_sent = x->lasting = false;
 	gpc_http_quiet_begin(&q);
 	t->easy = h->n_spares > 0 ? h->spares[--h->n_spares] :

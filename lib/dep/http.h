@@ -33,8 +33,7 @@ struct gpc_http_exchange {
 	const struct gpc_strv *headers; /* "name: value"; Content-Length is ours */
 	struct gpc_body body;           /* size 0 and data NULL: none */
 	bool no_proxy;                  /* metadata services: never by a proxy */
-	bool once;                      /* on a new connection: what a used one
-	                                 * lost, libcurl would send again */
+	bool once;                      /* on a new connection, and never again */
 	const char *connect_to;         /* "host:port" to dial instead; or NULL */
 	int connect_ms;                 /* name, TCP, TLS; 0 = 10 s */
 	int stall_ms;                   /* no byte either way that long; 0 = 30 s */
@@ -53,6 +52,8 @@ struct gpc_http_exchange {
 	uint64_t sent, received;        /* body bytes so far, for progress */
 	bool maybe_sent;                /* out: a byte of the request may have left:
 	                                 * without it a repeat is always safe */
+	int sends;                      /* out: how often it went out: what a used
+	                                 * connection lost, libcurl sends again */
 	bool lasting;                   /* out: a repeat would fail likewise (a
 	                                 * certificate, a reply that is no HTTP) */
 };

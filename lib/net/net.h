@@ -10,10 +10,11 @@
  * that nothing was done (throttled, expired, skewed, mended); everything of a
  * request that is marked `repeatable` (reads, deletes, puts of the same bytes, calls
  * with an idempotency token). What is not repeatable goes on a connection of its
- * own, so that libcurl does not send it again either. Pauses are decorrelated jitter, base 100 ms, at most
- * 20 s; Retry-After (seconds or a date) and x-retry-after-ms style headers of the
- * service count instead where they are longer, up to 60 s. Each retry takes from a
- * budget (500 tokens; 5 a retry, 10 after a timeout; a success gives 1 back).
+ * own, so that libcurl does not send it again either. Pauses are decorrelated
+ * jitter, base 100 ms (500 ms where the service wants peace), at most 20 s;
+ * Retry-After (seconds or a date) and headers like x-acs-retry-after (ms) count
+ * instead where they are longer, up to 60 s. Each retry takes from a budget (500
+ * tokens; 5 a retry, 10 after a timeout; a success gives 1 back).
  *
  * Redirects are never followed: the reply is returned. */
 #pragma once

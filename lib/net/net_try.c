@@ -5,11 +5,15 @@
 
 enum { MAX_BODY = 16 << 20 };
 
-static void count_bytes(struct gpc_net_task *t)
+static void count_traffic(struct gpc_net_task *t)
 {
 	struct gpc_net *net = t->loop->net;
+	/* Beyond the one that is counted when it begins. */
+	unsigned more = t->x.sends > 1 ? (unsigned)t->x.sends - 1 : 0;
 
 	pthread_mutex_lock(&net->lock);
+	net->counts.requests += more;
+	net->counts.retries += more;
 	net->counts.sent += t->x.sent;
 	net->counts.received += t->x.received;
 	pthread_mutex_unlock(&net->lock);
@@ -81,7 +85,7 @@ static void on_done(void *arg, int r, const struct gpc_error *err)
 	struct gpc_error own = *err;
 
 	t->transfer = NULL;
-	count_bytes(t);
+	count_traffic(t);
 	if (r == 0) {
 		r = see_head(t, &own);
 		t->stopped = r != 0;
@@ -95,7 +99,7 @@ void gpc_net_try_clear(struct gpc_net_task *t)
 	if (t->transfer) {
 		gpc_http_stop(t->loop->http, t->transfer);
 		t->transfer = NULL;
-		count_bytes(t);
+		count_traffic(t);
 	}
 	gpc_strv_clear(&t->lines);
 	gpc_set_str(&t->url, NULL);

@@ -473,6 +473,7 @@ TEST(does_not_send_twice_what_goes_once)
 	get(h, &o, "/do/twice/close,200");
 	assert_int_equal(o.r, 0);
 	assert_int_equal(number(h, "/count/twice"), 2);
+	assert_int_equal(o.x.sends, 2);
 	clear(&o);
 
 	number(h, "/count/none");
