@@ -43,6 +43,7 @@ void gpc_notify_clear(struct gpc_supervision *sv)
 
 /* --- the record ---------------------------------------------------------------- */
 
+/* One that is damaged counts as none: rather told twice than not at all. */
 static int read_record(struct gpc_store *s, const char *job, int64_t *ret_n,
 	char **ret_failed, struct gpc_error *err)
 {
@@ -53,10 +54,10 @@ static int read_record(struct gpc_store *s, const char *job, int64_t *ret_n,
 
 	gpc_key_job_file(key, job, RECORD);
 	r = gpc_store_get(s, key, RECORD_MAX, &b, err);
-	if (r == 0)
-		r = gpc_json_parse(gpc_buf_str(&b), b.len, &j, err);
-	if (r < 0 && r != -GPC_ENOTFOUND)
+	if (r < 0 && r != -GPC_ENOTFOUND && r != -GPC_EPROTO)
 		return gpc_wrap(err, r, "%s", key);
+	if (r == 0 && gpc_json_parse(gpc_buf_str(&b), b.len, &j, NULL) < 0)
+		j = NULL;
 	*ret_n = gpc_json_get_int(j, "n", 0);
 	*ret_failed = gpc_strdup(gpc_json_get_str(j, "failed"));
 	return 0;

@@ -257,6 +257,14 @@ static bool is_still_ours(struct gang *g)
 	return false;
 }
 
+/* Of one round for cron: buying takes a second look, and whoever is being told
+ * is told to the end. */
+static bool is_round_over(const struct gang *g, int64_t started_ms)
+{
+	return gpc_boot_ms() - started_ms > 1000 && g->crew.round > 2 &&
+		!g->crew.notices;
+}
+
 static int gang_run(struct gang *g, bool once, struct gpc_error *err)
 {
 	int64_t started = gpc_boot_ms();
@@ -273,7 +281,7 @@ static int gang_run(struct gang *g, bool once, struct gpc_error *err)
 			complain(g, &g->said, "", err->msg);
 		wait = gang_step(g);
 		gang_sweep(g);
-		if (once && gpc_boot_ms() - started > 1000 && !g->crew.notices)
+		if (once && is_round_over(g, started))
 			return 0;
 		if (gang_is_idle(g) && r == 0)
 			return 0;

@@ -350,6 +350,30 @@ TEST(an_update_changes_who_is_told)
 	lab_free(lab);
 }
 
+/* It is as if there were none; the job is closed all the same. */
+TEST(a_damaged_record_counts_as_none)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *one = item(lab, "$GPUCLOUD_EVENT", ALL), *got = NULL;
+	gpc_autostr *job = job_with(lab, one, "");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+	gpc_key key;
+
+	run(lab, sv, job, 1);
+	tell(sv);
+	gpc_key_job_file(key, job, "notified");
+	assert_ok(gpc_store_put(lab->s->store, key, "{\"n\":", 5, 0, &err));
+	sv = again(lab, job, sv);
+	tell(sv);
+	end(lab, sv, job, GPC_REASON_COMPLETED, 0);
+	tell(sv);
+	got = heard(lab);
+	assert_string_equal(got, "start\nstart\nend\n");
+	assert_true(lab_step(sv));
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
 /* Nobody to tell: no record, and nothing is read for it. */
 TEST(most_jobs_tell_nobody)
 {
@@ -379,6 +403,7 @@ int main(void)
 		cmocka_unit_test(ends_are_told_apart),
 		cmocka_unit_test(no_secret_is_passed_on),
 		cmocka_unit_test(an_update_changes_who_is_told),
+		cmocka_unit_test(a_damaged_record_counts_as_none),
 		cmocka_unit_test(most_jobs_tell_nobody),
 	};
 
