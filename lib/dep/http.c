@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "base/parse.h"
 #include "base/time.h"
 #include "dep/dl.h"
 #include "dep/http_parts.h"
@@ -20,6 +21,7 @@
 enum {
 	CONNECT_MS = 10000,
 	STALL_MS = 30000,
+	WHOLE_MS = 500,                 /* see is_whole */
 	SPARES = 32,                    /* easy handles kept for the next ones */
 	IDLE_CONNECTIONS = 256,
 	EXPECT_SIZE = 1 << 20,          /* from here on it pays to ask first */
@@ -92,6 +94,7 @@ struct gpc_http_transfer {
 	CURLcode setting;               /* what an option that we need gave */
 	int64_t started_ms, moved_ms;
 	uint64_t position;              /* in the body, of what was read */
+	int64_t length;                 /* of the reply's body; -1 = not said */
 	bool connected;
 	bool twice;
 	bool spoiled;                   /* the easy handle is not used again */
@@ -220,17 +223,21 @@ static int on_connected(void *arg, char *to, char *from, int to_port,
 
 static int on_status(void *arg, int status, struct gpc_error *err)
 {
-	struct gpc_http_exchange *x = ((struct gpc_http_transfer *)arg)->x;
+	struct gpc_http_transfer *t = arg;
 
-	return x->status ? x->status(x->arg, status, err) : 0;
+	t->length = status == 204 || status == 304 ? 0 : -1;
+	return t->x->status ? t->x->status(t->x->arg, status, err) : 0;
 }
 
 static int on_header(void *arg, const char *name, const char *value,
 	struct gpc_error *err)
 {
-	struct gpc_http_exchange *x = ((struct gpc_http_transfer *)arg)->x;
+	struct gpc_http_transfer *t = arg;
 
-	return x->header ? x->header(x->arg, name, value, err) : 0;
+	if (gpc_eq(name, "content-length") && gpc_parse_i64(value, 0,
+		INT64_MAX, name, &t->length, NULL) < 0)
+		t->length = -1;
+	return t->x->header ? t->x->header(t->x->arg, name, value, err) : 0;
 }
 
 static size_t on_head_line(char *line, size_t size, size_t n, void *arg)
@@ -583,6 +590,14 @@ static int finish_done(struct gpc_http *h)
 	return n;
 }
 
+/* A server may refuse before it has taken all, and then take no more; over HTTP/2
+ * libcurl would go on to wait for that. A success is none before all is sent. */
+static bool is_whole(const struct gpc_http_transfer *t)
+{
+	return t->head.done && t->head.status >= 300 && t->length >= 0 &&
+		t->x->received >= (uint64_t)t->length;
+}
+
 /* When the next limit passes; sets what and ms of it. */
 static int64_t limit_of(const struct gpc_http_transfer *t,
 	struct gpc_http_failure *f)
@@ -590,6 +605,8 @@ static int64_t limit_of(const struct gpc_http_transfer *t,
 	int stall = t->x->stall_ms > 0 ? t->x->stall_ms : STALL_MS;
 	int64_t at = INT64_MAX;
 
+	if (is_whole(t) && stall > WHOLE_MS)
+		stall = WHOLE_MS;
 	if (t->connected) {
 		at = t->moved_ms + stall;
 		f->what = GPC_HTTP_STALL;
@@ -628,7 +645,7 @@ static int finish_late(struct gpc_http *h, int64_t *ret_left_ms)
 	int n = 0;
 
 	while ((t = find_late(h, gpc_boot_ms(), ret_left_ms, &f))) {
-		finish(t, gpc_http_fail(&f, &t->err));
+		finish(t, is_whole(t) ? 0 : gpc_http_fail(&f, &t->err));
 		n++;
 	}
 	return n;
