@@ -1,22 +1,13 @@
-/* The error codes of S3 (REST API 2006-03-01) and of servers that follow it. The
- * code decides; the status only where there is none, as for HEAD. */
+/* The error codes of S3 (REST API 2006-03-01) and of servers that follow it. */
 #include "store/s3_error.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/str.h"
-#include "dep/xml.h"
+#include "store/bucket_error.h"
 
 #define HINT_TIME "set the clock of this machine"
 #define HINT_KEYS "`gpucloud check aws` shows which keys are used, and from where"
 
-static const struct known {
-	const char *code;
-	enum gpc_net_verdict verdict;
-	enum gpc_code as;
-	const char *hint;
-} known[] = {
+static const struct gpc_bucket_known known[] = {
 	{"NoSuchKey", GPC_NET_FAILED, GPC_ENOTFOUND, NULL},
 	{"NoSuchUpload", GPC_NET_FAILED, GPC_ENOTFOUND, NULL},
 	{"NoSuchBucket", GPC_NET_FAILED, GPC_ECONFIG,
@@ -53,55 +44,6 @@ static const struct known {
 	{"QuotaExceeded", GPC_NET_FAILED, GPC_EQUOTA, NULL},
 };
 
-static const struct known by_status[] = {
-	{"403", GPC_NET_FAILED, GPC_EAUTH, HINT_KEYS},
-	{"404", GPC_NET_FAILED, GPC_ENOTFOUND, NULL},
-	{"408", GPC_NET_RETRY, GPC_ETIMEOUT, NULL},
-	{"409", GPC_NET_RETRY, GPC_ENET, NULL},
-	{"412", GPC_NET_FAILED, GPC_ECONFLICT, NULL},
-	{"416", GPC_NET_FAILED, GPC_EPROTO, NULL},
-	{"429", GPC_NET_THROTTLED, GPC_ERATE, NULL},
-	{"500", GPC_NET_RETRY, GPC_ENET, NULL},
-	{"501", GPC_NET_FAILED, GPC_EUNSUPPORTED, NULL},
-	{"502", GPC_NET_RETRY, GPC_ENET, NULL},
-	{"503", GPC_NET_THROTTLED, GPC_ERATE, NULL},
-	{"504", GPC_NET_RETRY, GPC_ETIMEOUT, NULL},
-};
-static const struct known unknown = {"", GPC_NET_FAILED, GPC_EPROTO, NULL};
-
-static const struct known *find(const struct known *table, size_t n,
-	const char *word)
-{
-	for (size_t i = 0; i < n; i++)
-		if (gpc_eq(table[i].code, word))
-			return &table[i];
-	return NULL;
-}
-
-static const struct known *classify(const char *code, int status)
-{
-	const struct known *k = find(known, sizeof(known) / sizeof(*known), code);
-	char word[12];
-
-	if (k)
-		return k;
-	snprintf(word, sizeof(word), "%d", status);
-	k = find(by_status, sizeof(by_status) / sizeof(*by_status), word);
-	return k ? k : &unknown;
-}
-
-/* The body's root, where that is an <Error>. */
-static struct gpc_xml *error_of(const struct gpc_reply *reply)
-{
-	gpc_autoptr(gpc_xml) *root = NULL;
-
-	if (!reply->body.len ||
-	    gpc_xml_parse(gpc_buf_str(&reply->body), reply->body.len, &root,
-		    NULL) < 0)
-		return NULL;
-	return gpc_eq(root->name, "Error") ? gpc_steal(&root) : NULL;
-}
-
 static void find_region(const struct gpc_reply *reply,
 	const struct gpc_xml *error, char **ret_region)
 {
@@ -114,41 +56,20 @@ static void find_region(const struct gpc_reply *reply,
 	gpc_set_str(ret_region, region);
 }
 
-static void describe(const struct gpc_reply *reply, const char *what,
-	const char *bucket, const char *code, const char *message,
-	const struct known *k, struct gpc_error *err)
-{
-	gpc_autostr *shown = gpc_str_printable(message, strlen(message));
-	gpc_autostr *word = gpc_str_printable(code, strlen(code));
-	const char *id = gpc_reply_header(reply, "x-amz-request-id");
-
-	gpc_fail(err, k->as, "%s in bucket %s: %.64s%s%.300s", what, bucket,
-		*word ? word : "the server refuses it", *shown ? ": " : "",
-		shown);
-	if (!err)
-		return;
-	err->http = reply->status;
-	if (id)
-		snprintf(err->request_id, sizeof(err->request_id), "%s", id);
-	if (k->hint)
-		gpc_hint(err, "%s", k->hint);
-}
-
 enum gpc_net_verdict gpc_s3_judge(const struct gpc_reply *reply,
 	const char *what, const char *bucket, char **ret_region,
 	struct gpc_error *err)
 {
-	gpc_autoptr(gpc_xml) *error = error_of(reply);
-	bool good = reply->status >= 200 && reply->status < 300;
-	const char *code = gpc_xml_text(error, "Code");
-	const struct known *k;
+	gpc_autoptr(gpc_xml) *error = gpc_bucket_xml_error(reply);
+	const struct gpc_bucket_refusal how = {
+		.known = known, .n_known = sizeof(known) / sizeof(*known),
+		.code = gpc_xml_text(error, "Code"),
+		.message = gpc_xml_text(error, "Message"),
+		.what = what, .bucket = bucket, .hint_keys = HINT_KEYS,
+	};
 
-	if (good && !error)
+	if (reply->status >= 200 && reply->status < 300 && !error)
 		return GPC_NET_DONE;
 	find_region(reply, error, ret_region);
-	/* an error that came with 200 is one of the server's own */
-	k = classify(code, good ? 500 : reply->status);
-	describe(reply, what, bucket, code, gpc_xml_text(error, "Message"), k,
-		err);
-	return k->verdict;
+	return gpc_bucket_refuse(reply, &how, err);
 }

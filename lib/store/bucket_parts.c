@@ -1,12 +1,12 @@
 /* CreateMultipartUpload, UploadPart, CompleteMultipartUpload (S3 REST API
- * 2006-03-01). Parts are sent from one event loop and read from their place when
- * they are sent, so memory does not grow with the body. The answer to Complete may
- * be lost, or be an error with status 200: what is there then decides. */
-#include "store/s3_upload.h"
+ * 2006-03-01, which OSS shares). Parts are sent from one event loop and read from
+ * their place when they are sent, so memory does not grow with the body. The answer
+ * to Complete may be lost, or be an error with status 200: what is there then
+ * decides. */
+#include "store/bucket_parts.h"
 
 #include <string.h>
 
-#include "base/encode.h"
 #include "base/parse.h"
 #include "base/str.h"
 #include "dep/xml.h"
@@ -20,12 +20,15 @@
 struct part {
 	struct upload *upload;
 	int number;                     /* from 1 */
-	struct gpc_s3_op op;
+	struct gpc_body body;
+	uint64_t sum;                   /* of it, where the service has one */
+	struct gpc_bucket_op op;
 	char *etag;
 };
 
 struct upload {
-	struct gpc_s3 *s3;
+	struct gpc_store *store;
+	struct gpc_bucket *bucket;
 	const char *key;
 	const struct gpc_body *body;
 	char *id;
@@ -41,7 +44,7 @@ static void upload_clear(struct upload *u)
 {
 	gpc_net_loop_free(u->loop);     /* before what its calls borrow */
 	for (int i = 0; u->parts && i < u->n_parts; i++) {
-		gpc_s3_op_clear(&u->parts[i].op);
+		gpc_bucket_op_clear(&u->parts[i].op);
 		free(u->parts[i].etag);
 	}
 	free(u->parts);
@@ -52,16 +55,16 @@ GPC_CLEANUP_VALUE(upload);
 
 static int begin(struct upload *u, struct gpc_error *err)
 {
-	gpc_auto(gpc_s3_op) struct gpc_s3_op op = {0};
+	gpc_auto(gpc_bucket_op) struct gpc_bucket_op op = {0};
 	gpc_auto(gpc_reply) struct gpc_reply reply = {0};
 	gpc_autoptr(gpc_xml) *root = NULL;
-	int r = gpc_s3_op_init(&op, u->s3, "POST", "beginning an upload", u->key,
+	int r = gpc_bucket_op_init(&op, u->bucket, "POST", "beginning an upload", u->key,
 		err);
 
 	if (r < 0)
 		return r;
 	gpc_pairs_add(&op.request.url.query, "uploads", "");
-	r = gpc_s3_send(&op, &reply, err);
+	r = gpc_bucket_send(&op, &reply, err);
 	if (r < 0)
 		return r;
 	r = gpc_xml_parse(gpc_buf_str(&reply.body), reply.body.len, &root, err);
@@ -89,7 +92,7 @@ static void part_done(void *arg, int r, const struct gpc_reply *reply,
 		if (r < 0)
 			p->upload->why = *err;
 	}
-	gpc_s3_op_clear(&p->op);
+	gpc_bucket_op_clear(&p->op);
 }
 
 static int start_part(struct upload *u, int i, struct gpc_error *err)
@@ -97,23 +100,27 @@ static int start_part(struct upload *u, int i, struct gpc_error *err)
 	struct part *p = &u->parts[i];
 	uint64_t at = (uint64_t)i * u->part_size;
 	uint64_t left = u->body->size - at;
-	struct gpc_body body = *u->body;
 	struct gpc_call call;
 	int r;
 
 	p->upload = u;
 	p->number = i + 1;
-	r = gpc_s3_op_init(&p->op, u->s3, "PUT", "uploading a part", u->key, err);
+	p->body = *u->body;
+	if (p->body.data)
+		p->body.data = (const char *)p->body.data + at;
+	p->body.offset += (int64_t)at;
+	p->body.size = left < u->part_size ? left : u->part_size;
+	r = gpc_bucket_op_init(&p->op, u->bucket, "PUT", "uploading a part", u->key, err);
 	if (r < 0)
 		return r;
 	gpc_pairs_setf(&p->op.request.url.query, "partNumber", "%d", p->number);
 	gpc_pairs_add(&p->op.request.url.query, "uploadId", u->id);
-	if (body.data)
-		body.data = (const char *)body.data + at;
-	body.offset += (int64_t)at;
-	body.size = left < u->part_size ? left : u->part_size;
-	p->op.request.body = body;
-	call = gpc_s3_op_call(&p->op);
+	p->op.request.body = p->body;
+	r = gpc_bucket_op_check(&p->op, &p->body, err);
+	if (r < 0)
+		return r;
+	p->sum = p->op.sum;
+	call = gpc_bucket_op_call(&p->op);
 	return gpc_net_loop_start(u->loop, &call, part_done, p, err);
 }
 
@@ -150,8 +157,12 @@ static void add_text(struct gpc_buf *b, const char *text)
 
 static void list_parts(const struct upload *u, struct gpc_buf *b)
 {
-	gpc_buf_adds(b, "<CompleteMultipartUpload xmlns=\""
-		"http://s3.amazonaws.com/doc/2006-03-01/\">");
+	const char *xmlns = u->bucket->rules->parts_xmlns;
+
+	if (xmlns)
+		gpc_buf_addf(b, "<CompleteMultipartUpload xmlns=\"%s\">", xmlns);
+	else
+		gpc_buf_adds(b, "<CompleteMultipartUpload>");
 	for (int i = 0; i < u->n_parts; i++) {
 		gpc_buf_addf(b, "<Part><PartNumber>%d</PartNumber><ETag>", i + 1);
 		add_text(b, u->parts[i].etag);
@@ -160,76 +171,103 @@ static void list_parts(const struct upload *u, struct gpc_buf *b)
 	gpc_buf_adds(b, "</CompleteMultipartUpload>");
 }
 
-/* After an unclear end: an object of this size is ours, as nobody else knows the
- * upload's id. */
+static uint64_t whole_sum(const struct upload *u)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; u->bucket->rules->join && i < u->n_parts; i++)
+		sum = u->bucket->rules->join(sum, u->parts[i].sum,
+			u->parts[i].body.size);
+	return sum;
+}
+
+/* After an unclear end, when the upload is no longer known: an object of this size
+ * and sum is ours. */
 static int look(struct upload *u, struct gpc_error *err)
 {
-	gpc_auto(gpc_s3_op) struct gpc_s3_op op = {0};
+	const struct gpc_bucket_rules *rules = u->bucket->rules;
+	gpc_auto(gpc_bucket_op) struct gpc_bucket_op op = {0};
 	gpc_auto(gpc_reply) struct gpc_reply reply = {0};
-	struct gpc_error absent;
 	int64_t size = -1;
-	int r = gpc_s3_op_init(&op, u->s3, "HEAD", "looking for an upload",
-		u->key, &absent);
+	uint64_t sum;
+	int r = gpc_bucket_op_init(&op, u->bucket, "HEAD",
+		"looking for an upload", u->key, err);
 
 	if (r == 0)
-		r = gpc_s3_send(&op, &reply, &absent);
+		r = gpc_bucket_send(&op, &reply, err);
 	if (r == 0)
 		r = gpc_parse_i64(gpc_reply_header(&reply, "content-length"), 0,
-			INT64_MAX, "content-length", &size, &absent);
-	if (r == 0 && (uint64_t)size == u->body->size)
-		return 0;
-	return err ? -(int)err->code : -GPC_ENET;
+			INT64_MAX, "content-length", &size, err);
+	if (r < 0)
+		return r;
+	if ((uint64_t)size != u->body->size || (rules->sum &&
+		rules->told(&reply, &sum) && sum != whole_sum(u)))
+		return gpc_fail(err, GPC_ENET, "ending an upload: another object "
+			"took its place");
+	return 0;
+}
+
+/* A repeat of what had worked finds no upload, or its own object. */
+static bool was_done(struct upload *u, int r)
+{
+	struct gpc_error err;
+
+	if (r == -GPC_ENOTFOUND)
+		return look(u, &err) == 0;
+	return r == -GPC_ECONFLICT &&
+		gpc_bucket_holds(u->store, u->key, u->body);
 }
 
 static int finish(struct upload *u, bool if_absent, struct gpc_error *err)
 {
-	gpc_auto(gpc_s3_op) struct gpc_s3_op op = {0};
+	const struct gpc_bucket_rules *rules = u->bucket->rules;
+	gpc_auto(gpc_bucket_op) struct gpc_bucket_op op = {0};
 	gpc_auto(gpc_reply) struct gpc_reply reply = {0};
 	gpc_auto(gpc_buf) struct gpc_buf xml = {0};
-	struct gpc_error why;
-	int r = gpc_s3_op_init(&op, u->s3, "POST", "ending an upload", u->key,
-		err);
+	int r = gpc_bucket_op_init(&op, u->bucket, "POST", "ending an upload",
+		u->key, err);
 
 	if (r < 0)
 		return r;
 	list_parts(u, &xml);
 	gpc_pairs_add(&op.request.url.query, "uploadId", u->id);
 	gpc_pairs_add(&op.request.headers, "content-type", "application/xml");
-	if (if_absent)
-		gpc_pairs_add(&op.request.headers, "if-none-match", "*");
 	op.request.body = (struct gpc_body){ .data = gpc_buf_str(&xml),
 		.size = xml.len };
-	r = gpc_s3_send(&op, &reply, &why);
-	if (r < 0 && err)
-		*err = why;
-	/* a repeat of what had worked finds no upload, or its own object */
-	if (reply.tries > 1 && (r == -GPC_ENOTFOUND || r == -GPC_ECONFLICT))
-		return look(u, &why);
-	return r;
+	op.check = u->body;
+	op.sum = whole_sum(u);
+	if (if_absent)
+		r = rules->if_absent(&op.request, err);
+	if (r == 0)
+		r = gpc_bucket_send(&op, &reply, err);
+	if (r < 0 && reply.tries > 1 && was_done(u, r))
+		return 0;
+	return r == 0 && if_absent && rules->kept ? rules->kept(&reply, err) : r;
 }
 
 static void give_up(struct upload *u)
 {
-	gpc_auto(gpc_s3_op) struct gpc_s3_op op = {0};
+	gpc_auto(gpc_bucket_op) struct gpc_bucket_op op = {0};
 	gpc_auto(gpc_reply) struct gpc_reply reply = {0};
 	struct gpc_error err;
-	int r = gpc_s3_op_init(&op, u->s3, "DELETE", "dropping an upload",
+	int r = gpc_bucket_op_init(&op, u->bucket, "DELETE", "dropping an upload",
 		u->key, &err);
 
 	if (r == 0) {
 		gpc_pairs_add(&op.request.url.query, "uploadId", u->id);
-		r = gpc_s3_send(&op, &reply, &err);
+		r = gpc_bucket_send(&op, &reply, &err);
 	}
 	if (r < 0 && r != -GPC_ENOTFOUND)
-		gpc_log(u->s3->store->log, GPC_WARN,
+		gpc_log(u->store->log, GPC_WARN,
 			"parts of %s may stay in bucket %s: %s", u->key,
-			u->s3->address.bucket, err.msg);
+			u->bucket->address.bucket, err.msg);
 }
 
-int gpc_s3_upload(struct gpc_s3 *s3, const char *key,
+int gpc_bucket_put_parts(struct gpc_store *s, const char *key,
 	const struct gpc_body *body, bool if_absent, struct gpc_error *err)
 {
-	gpc_auto(upload) struct upload u = { .s3 = s3, .key = key, .body = body };
+	gpc_auto(upload) struct upload u = { .store = s, .bucket = s->state,
+		.key = key, .body = body };
 	uint64_t least = (body->size + MAX_PARTS - 1) / MAX_PARTS;
 	int r;
 
@@ -239,7 +277,7 @@ int gpc_s3_upload(struct gpc_s3 *s3, const char *key,
 	r = begin(&u, err);
 	if (r < 0)
 		return r;
-	u.loop = gpc_net_loop_new(s3->net);
+	u.loop = gpc_net_loop_new(u.bucket->net);
 	r = send_parts(&u, err);
 	if (r == 0)
 		r = finish(&u, if_absent, err);

@@ -1,0 +1,255 @@
+/* Calls to a bucket: addressed, signed for its region, judged. A bucket in another
+ * region says so in its refusal; the call is then signed again, once, and the region
+ * kept. What a reply tells of the bytes that it took is compared with what was sent;
+ * where that differs, they are sent again. */
+#include "store/bucket.h"
+
+#include <string.h>
+
+#include "base/str.h"
+
+int gpc_bucket_open(struct gpc_store *s, const struct gpc_bucket_rules *rules,
+	const char *where, struct gpc_error *err)
+{
+	struct gpc_bucket *b = s->state;
+	int r = gpc_bucket_address_parse(rules->form, where, &b->address, err);
+
+	if (r < 0)
+		return r;
+	b->store = s;
+	b->rules = rules;
+	pthread_mutex_init(&b->lock, NULL);
+	s->caps = GPC_STORE_IF_ABSENT;
+	return 0;
+}
+
+void gpc_bucket_close(struct gpc_store *s)
+{
+	struct gpc_bucket *b = s->state;
+
+	if (!b->store)
+		return;
+	gpc_creds_free(b->creds);
+	gpc_net_free(b->net);
+	gpc_bucket_address_clear(&b->address);
+	free(b->region);
+	free(b->payer);
+	pthread_mutex_destroy(&b->lock);
+	memset(b, 0, sizeof(*b));
+}
+
+static int find_region(struct gpc_bucket *b, struct gpc_error *err)
+{
+	int r = 0;
+
+	if (b->address.region)
+		b->region = gpc_strdup(b->address.region);
+	else if (b->rules->region)
+		r = gpc_creds_region(b->creds, &b->region, err);
+	if (r == 0 && !b->region)
+		b->region = gpc_strdup(b->rules->region ? b->rules->region : "");
+	return r;
+}
+
+/* With the lock held. */
+static int get_ready(struct gpc_bucket *b, struct gpc_error *err)
+{
+	const struct gpc_net_settings settings = {
+		.log = b->store->log, .cancel = b->store->cancel,
+	};
+	const struct gpc_creds_settings who = {
+		.cloud = b->rules->cloud, .profile = b->address.profile,
+		.cancel = b->store->cancel,
+	};
+	int r = 0;
+
+	if (b->region)
+		return 0;
+	if (!b->net)
+		b->net = gpc_net_new(&settings);
+	if (!b->creds)
+		b->creds = gpc_creds_new(&who, b->net);
+	if (b->rules->settle)
+		r = b->rules->settle(b, err);
+	return r < 0 ? r : find_region(b, err);
+}
+
+static int ready(struct gpc_bucket *b, char **ret_region, struct gpc_error *err)
+{
+	int r;
+
+	pthread_mutex_lock(&b->lock);
+	r = get_ready(b, err);
+	if (r == 0)
+		gpc_set_str(ret_region, b->region);
+	pthread_mutex_unlock(&b->lock);
+	return r;
+}
+
+int gpc_bucket_op_init(struct gpc_bucket_op *op, struct gpc_bucket *b,
+	const char *method, const char *what, const char *key,
+	struct gpc_error *err)
+{
+	int r;
+
+	op->bucket = b;
+	op->what = what;
+	op->key = key ? gpc_format("%s%s", b->address.prefix, key) : NULL;
+	gpc_request_init(&op->request, method);
+	r = ready(b, &op->signed_region, err);
+	return r < 0 ? r : b->rules->url(&b->address, op->signed_region,
+		op->key, &op->request.url, err);
+}
+
+void gpc_bucket_op_clear(struct gpc_bucket_op *op)
+{
+	free((char *)op->key);
+	free(op->signed_region);
+	gpc_request_clear(&op->request);
+	memset(op, 0, sizeof(*op));
+}
+
+int gpc_bucket_op_check(struct gpc_bucket_op *op, const struct gpc_body *body,
+	struct gpc_error *err)
+{
+	op->check = body;
+	return op->bucket->rules->sum ? gpc_bucket_sum(op->bucket->rules, body,
+		&op->sum, err) : 0;
+}
+
+/* The host changes with the region; path and query do not. */
+static int move_to(struct gpc_bucket_op *op, const char *region,
+	struct gpc_request *request, struct gpc_error *err)
+{
+	const struct gpc_bucket *b = op->bucket;
+	gpc_auto(gpc_url) struct gpc_url u = {0};
+	int r;
+
+	if (gpc_eq(op->signed_region, region))
+		return 0;
+	gpc_set_str(&op->signed_region, region);
+	r = b->rules->url(&b->address, region, op->key, &u, err);
+	if (r == 0)
+		gpc_set_str(&request->url.host, u.host);
+	return r;
+}
+
+static int sign(void *arg, struct gpc_request *r, int64_t now_ms, bool renew,
+	struct gpc_error *err)
+{
+	struct gpc_bucket_op *op = arg;
+	gpc_auto(gpc_identity) struct gpc_identity i = {0};
+	gpc_autostr *region = NULL;
+	int q = 0;
+
+	if (op->tries++ > 0 && op->again)
+		q = op->again(op->arg, r, err);
+	if (q < 0 || op->is_open)
+		return q;
+	q = ready(op->bucket, &region, err);
+	if (q == 0)
+		q = move_to(op, region, r, err);
+	if (q < 0 || op->bucket->anonymous)
+		return q;
+	q = gpc_creds_get(op->bucket->creds, renew, &i, err);
+	return q < 0 ? q : op->bucket->rules->sign(op, &i, now_ms, r, err);
+}
+
+static bool learn_region(struct gpc_bucket_op *op, const char *region)
+{
+	struct gpc_bucket *b = op->bucket;
+	bool news;
+
+	if (!region || op->moved)
+		return false;
+	pthread_mutex_lock(&b->lock);
+	news = !gpc_eq(region, op->signed_region);
+	if (news)
+		gpc_set_str(&b->region, region);
+	pthread_mutex_unlock(&b->lock);
+	op->moved = news;
+	return news;
+}
+
+static bool is_damaged(const struct gpc_bucket_op *op,
+	const struct gpc_reply *reply)
+{
+	const struct gpc_bucket_rules *rules = op->bucket->rules;
+	uint64_t sum;
+
+	return op->check && rules->sum && rules->told(reply, &sum) &&
+		sum != op->sum;
+}
+
+static enum gpc_net_verdict judge(void *arg, const struct gpc_reply *reply,
+	struct gpc_error *err)
+{
+	struct gpc_bucket_op *op = arg;
+	gpc_autostr *region = NULL;
+	enum gpc_net_verdict v = op->bucket->rules->judge(op, reply, &region,
+		err);
+
+	if (v == GPC_NET_DONE && is_damaged(op, reply)) {
+		gpc_fail(err, GPC_ENET, "%s in bucket %s: the server's checksum "
+			"is not that of the bytes that were sent", op->what,
+			op->bucket->address.bucket);
+		return GPC_NET_RETRY;
+	}
+	if (v != GPC_NET_DONE && learn_region(op, region))
+		return GPC_NET_AGAIN;
+	return v;
+}
+
+static int pass_on(void *arg, const void *data, size_t n, struct gpc_error *err)
+{
+	struct gpc_bucket_op *op = arg;
+
+	return op->sink(op->arg, data, n, err);
+}
+
+static int see_head(void *arg, const struct gpc_reply *reply,
+	struct gpc_error *err)
+{
+	struct gpc_bucket_op *op = arg;
+
+	return op->head(op->arg, reply, err);
+}
+
+static int go_back(void *arg, struct gpc_request *r, struct gpc_error *err)
+{
+	struct gpc_bucket_op *op = arg;
+
+	return op->rewind(op->arg, r, err);
+}
+
+struct gpc_call gpc_bucket_op_call(struct gpc_bucket_op *op)
+{
+	return (struct gpc_call){
+		.request = &op->request, .repeatable = true,
+		.max_body = op->max_body, .sign = sign, .judge = judge,
+		.sink = op->sink ? pass_on : NULL,
+		.head = op->head ? see_head : NULL,
+		.rewind = op->rewind ? go_back : NULL,
+		.arg = op,
+	};
+}
+
+int gpc_bucket_send(struct gpc_bucket_op *op, struct gpc_reply *ret_reply,
+	struct gpc_error *err)
+{
+	struct gpc_call call = gpc_bucket_op_call(op);
+
+	return gpc_net_call(op->bucket->net, &call, ret_reply, err);
+}
+
+int gpc_bucket_del(struct gpc_store *s, const char *key, struct gpc_error *err)
+{
+	gpc_auto(gpc_bucket_op) struct gpc_bucket_op op = {0};
+	gpc_auto(gpc_reply) struct gpc_reply reply = {0};
+	gpc_autostr *what = gpc_format("deleting %s", key);
+	int r = gpc_bucket_op_init(&op, s->state, "DELETE", what, key, err);
+
+	if (r == 0)
+		r = gpc_bucket_send(&op, &reply, err);
+	return r == -GPC_ENOTFOUND ? 0 : r;
+}

@@ -1,0 +1,141 @@
+/* One bucket of a cloud's object service: what s3, oss and gs have in common.
+ *
+ * A service says in its rules how it differs: where things are, who signs, what
+ * replies mean. Calls, downloads that go on after a break, puts, uploads in parts
+ * and lists are here once. Nothing is opened, looked for or paid for before the
+ * first call. */
+#pragma once
+#include <pthread.h>
+
+#include "creds/creds.h"
+#include "net/net.h"
+#include "store/bucket_address.h"
+#include "store/bucket_list.h"
+#include "store/store.h"
+
+/* Bodies above this go in parts. */
+#define GPC_BUCKET_ONE_PUT ((uint64_t)32 << 20)
+
+struct gpc_bucket_op;
+
+struct gpc_bucket {
+	const struct gpc_store *store;  /* borrowed: log, cancel, ops */
+	const struct gpc_bucket_rules *rules;
+	struct gpc_bucket_address address;
+	pthread_mutex_t lock;           /* of all below */
+	struct gpc_net *net;
+	struct gpc_creds *creds;
+	char *region;                   /* once known */
+	bool anonymous;                 /* nothing is signed */
+	char *payer;                    /* gs: the project that quotas count for */
+};
+
+struct gpc_bucket_rules {
+	const struct gpc_bucket_form *form;
+	enum gpc_cloud cloud;
+	const char *region;             /* where neither URL nor cloud's tools say */
+
+	/* Takes from environment and profile what the URL leaves open; once, with
+	 * the lock held. May be NULL. */
+	int (*settle)(struct gpc_bucket *b, struct gpc_error *err);
+	/* The URL of a key (with prefix), or of the bucket for NULL. */
+	int (*url)(const struct gpc_bucket_address *a, const char *region,
+		const char *key, struct gpc_url *ret_u, struct gpc_error *err);
+	/* For op->signed_region. */
+	int (*sign)(const struct gpc_bucket_op *op, const struct gpc_identity *i,
+		int64_t now_ms, struct gpc_request *r, struct gpc_error *err);
+	/* Sets err for all but GPC_NET_DONE; *ret_region (owned) where the reply
+	 * says in which region the bucket is. */
+	enum gpc_net_verdict (*judge)(const struct gpc_bucket_op *op,
+		const struct gpc_reply *reply, char **ret_region,
+		struct gpc_error *err);
+
+	/* Completes a request for an object's bytes. May be NULL. */
+	void (*reads)(struct gpc_request *r);
+	const char *version;            /* header that names what is read: "etag" */
+	/* Only that version, else GPC_ECONFLICT. */
+	void (*pin)(struct gpc_request *r, const char *version);
+
+	/* Checksums of whole objects; NULL: none. told: what a reply says of it. */
+	uint64_t (*sum)(uint64_t sum, const void *data, size_t n);
+	bool (*told)(const struct gpc_reply *reply, uint64_t *ret_sum);
+	/* That of A followed by B of n_b bytes; for uploads in parts. */
+	uint64_t (*join)(uint64_t a, uint64_t b, uint64_t n_b);
+
+	/* Of the one put, and of the end of an upload in parts. */
+	int (*if_absent)(struct gpc_request *r, struct gpc_error *err);
+	/* Whether if-absent was honoured, from a success. May be NULL. */
+	int (*kept)(const struct gpc_reply *reply, struct gpc_error *err);
+	const char *parts_xmlns;        /* NULL: none */
+
+	void (*asks_page)(struct gpc_request *r, const struct gpc_bucket_page *p);
+	int (*reads_page)(const char *text, size_t n,
+		const struct gpc_bucket_listing *l,
+		struct gpc_bucket_page *ret_p, struct gpc_error *err);
+};
+
+/* A call that is prepared and sent. */
+struct gpc_bucket_op {
+	struct gpc_bucket *bucket;
+	const char *what;               /* for messages; borrowed */
+	const char *key;                /* with prefix; NULL: the bucket; owned */
+	struct gpc_request request;
+	gpc_sink_fn *sink;              /* of a successful body; or NULL */
+	int (*head)(void *arg, const struct gpc_reply *reply,
+		struct gpc_error *err);
+	int (*rewind)(void *arg, struct gpc_request *r, struct gpc_error *err);
+	/* Changes the request of every try but the first. */
+	int (*again)(void *arg, struct gpc_request *r, struct gpc_error *err);
+	void *arg;                      /* of all of these */
+	bool is_open;                   /* the URL is secret enough: not signed */
+	const struct gpc_body *check;   /* the reply must tell its sum, if any */
+	uint64_t sum;                   /* of check */
+	size_t max_body;
+	char *signed_region;            /* of the newest try */
+	bool moved;                     /* another region was found once */
+	int tries;
+};
+
+/* rules must last; s->state is a struct gpc_bucket. */
+int gpc_bucket_open(struct gpc_store *s, const struct gpc_bucket_rules *rules,
+	const char *where, struct gpc_error *err) gpc_must_check;
+void gpc_bucket_close(struct gpc_store *s);
+
+/* op must be zero. key: without the store's prefix, NULL for the bucket. */
+int gpc_bucket_op_init(struct gpc_bucket_op *op, struct gpc_bucket *b,
+	const char *method, const char *what, const char *key,
+	struct gpc_error *err) gpc_must_check;
+void gpc_bucket_op_clear(struct gpc_bucket_op *op);
+GPC_CLEANUP_VALUE(gpc_bucket_op);
+/* A success must tell the checksum of this body, which must stay where it is, or
+ * none. */
+int gpc_bucket_op_check(struct gpc_bucket_op *op, const struct gpc_body *body,
+	struct gpc_error *err) gpc_must_check;
+/* The call of an op, for a loop; op must stay where it is until it is done. */
+struct gpc_call gpc_bucket_op_call(struct gpc_bucket_op *op);
+int gpc_bucket_send(struct gpc_bucket_op *op, struct gpc_reply *ret_reply,
+	struct gpc_error *err) gpc_must_check;
+
+/* Operations of stores, as store.h has them. */
+int gpc_bucket_get(struct gpc_store *s, const char *key, int64_t offset,
+	int64_t length, gpc_sink_fn *sink, void *arg, struct gpc_object *ret_o,
+	struct gpc_error *err);
+int gpc_bucket_head(struct gpc_store *s, const char *key,
+	struct gpc_object *ret_o, struct gpc_error *err);
+int gpc_bucket_put(struct gpc_store *s, const char *key,
+	const struct gpc_body *body, unsigned flags, struct gpc_error *err);
+int gpc_bucket_list(struct gpc_store *s, const char *prefix, const char *after,
+	gpc_list_fn *fn, void *arg, struct gpc_error *err);
+int gpc_bucket_del(struct gpc_store *s, const char *key, struct gpc_error *err);
+
+/* Whether an object has exactly these bytes: that which a repeated put finds may be
+ * what its first try had put. */
+bool gpc_bucket_holds(struct gpc_store *s, const char *key,
+	const struct gpc_body *body);
+/* The n bytes of a body from `at`: its own, or read into part. NULL: err says why
+ * (GPC_EIO). */
+const void *gpc_bucket_bytes(const struct gpc_body *body, uint64_t at,
+	void *part, size_t n, struct gpc_error *err);
+int gpc_bucket_sum(const struct gpc_bucket_rules *rules,
+	const struct gpc_body *body, uint64_t *ret_sum, struct gpc_error *err)
+	gpc_must_check;

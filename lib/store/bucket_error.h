@@ -1,0 +1,27 @@
+/* What a service's refusal means: its code decides, by the service's table; the
+ * status only where there is no code, as for HEAD. */
+#pragma once
+#include "dep/xml.h"
+#include "net/net.h"
+
+struct gpc_bucket_known {
+	const char *code;
+	enum gpc_net_verdict verdict;
+	enum gpc_code as;
+	const char *hint;               /* or NULL */
+};
+
+struct gpc_bucket_refusal {
+	const struct gpc_bucket_known *known;   /* of the service */
+	size_t n_known;
+	const char *code, *message;     /* "": the reply has none */
+	const char *what;               /* "reading jobs/a/job.json" */
+	const char *bucket;
+	const char *hint_keys;          /* where nothing but 401 or 403 is said */
+};
+
+/* Sets err. */
+enum gpc_net_verdict gpc_bucket_refuse(const struct gpc_reply *reply,
+	const struct gpc_bucket_refusal *how, struct gpc_error *err);
+/* The body's root, where that is an <Error>; owned, NULL else. */
+struct gpc_xml *gpc_bucket_xml_error(const struct gpc_reply *reply);

@@ -1,0 +1,36 @@
+/* Pages of lists: what a reader of one is given and gives back, and the reader of
+ * the XML form (ListObjectsV2 of the S3 REST API 2006-03-01, which OSS shares). */
+#pragma once
+#include <stdbool.h>
+
+#include "store/store.h"
+
+struct gpc_bucket_listing {
+	size_t skip;                    /* bytes of keys: the store's prefix */
+	const char *after;              /* where the list begins, without prefix */
+	int64_t now_ms;                 /* the server's clock at the reply */
+	gpc_list_fn *fn;
+	void *arg;
+};
+
+/* What a page says beside its objects, and what is asked for next. */
+struct gpc_bucket_page {
+	const char *prefix;             /* of all keys; borrowed; asking only */
+	const char *after;              /* of the first page, or NULL; the same */
+	bool more;
+	char *token;                    /* of the next page; owned; NULL: the first */
+	char *last;                     /* key of this one, with prefix; owned */
+	bool stopped;                   /* fn ended the list */
+};
+void gpc_bucket_page_clear(struct gpc_bucket_page *p);
+GPC_CLEANUP_VALUE(gpc_bucket_page);
+
+/* Gives an object of a page to fn, unless no store of ours can have such a key or
+ * the list begins behind it. key: whole, n bytes. */
+void gpc_bucket_page_add(struct gpc_bucket_page *p,
+	const struct gpc_bucket_listing *l, const char *key, size_t n,
+	struct gpc_object *o);
+/* Gives each object of an XML page to fn. GPC_EPROTO. */
+int gpc_bucket_read_xml(const char *xml, size_t n,
+	const struct gpc_bucket_listing *l, struct gpc_bucket_page *ret_p,
+	struct gpc_error *err) gpc_must_check;
