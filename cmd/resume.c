@@ -57,13 +57,16 @@ static int check_secrets(const struct gpc_job *job,
 	return r;
 }
 
-/* An end that a node has told is in the journal a moment later. */
-static int load_recorded(struct gpc_session *s, const char *job,
-	struct gpc_view *v, struct gpc_error *err)
+/* An end that a node has told is in the journal a moment later, by a supervisor,
+ * which may have died before it. */
+static int load_recorded(struct gpc_cmd *c, struct gpc_session *s,
+	const char *job, struct gpc_view *v, struct gpc_error *err)
 {
-	int64_t end = gpc_boot_ms() + 5000;
+	int64_t end = gpc_boot_ms() + 10000;
 	int r = gpc_view_load(s, job, v, err);
 
+	if (!r && v->derived)
+		gpc_cmd_ensure_supervisor(c, s);
 	while (!r && v->derived && gpc_boot_ms() < end &&
 		!gpc_canceled(s->cancel)) {
 		gpc_view_clear(v);
@@ -85,7 +88,7 @@ static int start(struct gpc_cmd *c, struct gpc_session *s, const char *job,
 	int r = gpc_attach_tether(c, o->tether, !o->detach, &how.tether, err);
 
 	if (!r)
-		r = load_recorded(s, job, &v, err);
+		r = load_recorded(c, s, job, &v, err);
 	if (!r && gpc_job_status_is_end(v.state.status))
 		r = check_secrets(&v.job, secrets, err);
 	/* What the client before us left would end the new attempt. */
