@@ -14,7 +14,7 @@ PACKAGES="gcc libc6-dev binutils clang libclang-rt-14-dev meson ninja-build
 	pkg-config openssl ca-certificates libcjson-dev libyaml-dev libarchive-dev libssl-dev libexpat1-dev
 	libcurl4-openssl-dev libcmocka-dev
 	scdoc shellcheck bash zsh fish git zstd jq strace faketime procps python3
-	python3-numpy python3-torch python3-boto3 wamerican"
+	python3-numpy python3-torch python3-boto3 nginx wamerican"
 OPTIONAL="libclang-rt-14-dev" # absent elsewhere: fewer checks
 
 # What the end-to-end scripts show only slowly or not at all under sanitizers.
