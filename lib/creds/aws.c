@@ -136,6 +136,27 @@ static int find(const struct gpc_creds_look *look,
 	return r;
 }
 
+/* Whether our keys may be those of the instance that we run on. Those who have
+ * others get no region from there either, and do not wait for it. */
+static bool may_be_instance(const struct gpc_creds_look *look,
+	const struct gpc_aws_profile *p)
+{
+	static const char *const keys[] = {
+		"aws_access_key_id", "credential_process", "role_arn",
+		"sso_account_id", "web_identity_token_file",
+	};
+	bool named = look->settings->profile && *look->settings->profile;
+
+	if (gpc_eq_nocase(gpc_aws_profile_get(p, "credential_source"),
+		"Ec2InstanceMetadata"))
+		return true;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (gpc_aws_profile_get(p, keys[i]))
+			return false;
+	return named || (!gpc_creds_env("AWS_ACCESS_KEY_ID") &&
+		!gpc_creds_env("AWS_WEB_IDENTITY_TOKEN_FILE"));
+}
+
 static int find_region(const struct gpc_creds_look *look, char **ret_region,
 	struct gpc_error *err)
 {
@@ -154,6 +175,8 @@ static int find_region(const struct gpc_creds_look *look, char **ret_region,
 	}
 	if (from && !exists && !gpc_creds_env("AWS_ACCESS_KEY_ID"))
 		return gpc_aws_no_profile(&files, profile.name, from, err);
+	if (!may_be_instance(look, &profile))
+		return 0;
 	return gpc_aws_metadata_region(look, &profile, ret_region, err);
 }
 

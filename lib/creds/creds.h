@@ -41,7 +41,7 @@ struct gpc_creds_settings {
 	const struct gpc_cancel *cancel;/* borrowed; may be NULL */
 };
 struct gpc_creds;                       /* opaque; safe from several threads */
-/* net is borrowed. Does not look anywhere yet. */
+/* net is borrowed; NULL is enough for settings. Does not look anywhere yet. */
 struct gpc_creds *gpc_creds_new(const struct gpc_creds_settings *settings,
 	struct gpc_net *net);
 void gpc_creds_free(struct gpc_creds *c);
@@ -51,7 +51,8 @@ GPC_CLEANUP_POINTER(gpc_creds);
  * GPC_EAUTH with the places that were looked at and the command to run. */
 int gpc_creds_get(struct gpc_creds *c, bool renew, struct gpc_identity *ret_i,
 	struct gpc_error *err) gpc_must_check;
-/* The region by the cloud's own rules, or NULL; owned by the caller. */
+/* The region by the cloud's own rules, or NULL; owned by the caller. Looked for
+ * once. A metadata service is only asked when nothing else can be who we are. */
 int gpc_creds_region(struct gpc_creds *c, char **ret_region,
 	struct gpc_error *err) gpc_must_check;
 /* A setting of the chosen profile (AWS: endpoint_url, s3.addressing_style, ca_bundle,

@@ -473,6 +473,11 @@ TEST(test_region)
 	lab_set("AWS_EC2_METADATA_SERVICE_ENDPOINT", "%s", lab_url());
 	lab_routes(imds, COUNT(imds));
 	check_region("ap-south-1");
+	lab_set("AWS_ACCESS_KEY_ID", "A");
+	lab_routes(imds, COUNT(imds));
+	check_region(NULL);             /* with keys of our own: not asked */
+	assert_int_equal(lab_asked(""), 0);
+	unsetenv("AWS_ACCESS_KEY_ID");
 	lab_file(".aws/config", "[default]\nregion=eu-west-1\n[profile p]\n"
 		"region = eu-west-2\n");
 	check_region("eu-west-1");
