@@ -121,6 +121,8 @@ static int ask(struct gpc_aws_chain *c, const char *url, const char *variable,
 			reply.body.len, &names, gpc_net_now_ms(c->look->net), i,
 			err), "%s", what);
 	}
+	if (!r)
+		gpc_fetch_mend_clock(c->look->net, &reply, i);
 	gpc_fetch_forget(&reply);
 	return r;
 }

@@ -242,6 +242,8 @@ static int get_keys(struct imds *m, const char *role,
 			&ret_f->identity, err), "instance metadata, role %s",
 			role);
 		if (!r) {
+			gpc_fetch_mend_clock(m->look->net, &reply,
+				&ret_f->identity);
 			free(ret_f->identity.source);
 			ret_f->identity.source = gpc_format("instance metadata, "
 				"role %s", role);

@@ -163,6 +163,8 @@ static int ask(const struct sso *s, const char *url, const char *token,
 		r = gpc_wrap(err, gpc_identity_read(gpc_json_get(j,
 			"roleCredentials"), &names, gpc_net_now_ms(net), i,
 			err), "the SSO portal");
+	if (!r)
+		gpc_fetch_mend_clock(net, &reply, i);
 	gpc_fetch_forget(&reply);
 	return r;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/rand.h"
-#include "creds/identity.h"
+#include "creds/fetch.h"
 #include "dep/xml.h"
 #include "net/endpoint_aws.h"
 #include "net/sign.h"
@@ -172,6 +172,8 @@ static int read_keys(const struct gpc_aws_sts *how,
 	if (!r)
 		i->account = account_of(gpc_xml_text(result,
 			"AssumedRoleUser/Arn"));
+	for (const struct gpc_xml *x = keys ? keys->first : NULL; x; x = x->next)
+		gpc_wipe_str(x->text);
 	return r;
 }
 
@@ -220,6 +222,8 @@ static int send(struct call *c, const char *url, const struct gpc_pairs *form,
 	else if (err && !err->http)
 		gpc_wrap(err, r, "%s of %s (%s)", c->how->action, c->how->role,
 			c->how->where);
+	if (!r)
+		gpc_fetch_mend_clock(net, &reply, i);
 	gpc_wipe(text.data, text.cap);
 	gpc_wipe(reply.body.data, reply.body.cap);
 	gpc_buf_clear(&text);

@@ -62,6 +62,14 @@ int gpc_fetch(struct gpc_net *net, const struct gpc_fetch *f,
 	return r;
 }
 
+void gpc_fetch_mend_clock(struct gpc_net *net, const struct gpc_reply *reply,
+	const struct gpc_identity *i)
+{
+	if (i->expires_ms && i->expires_ms <= gpc_net_now_ms(net) &&
+		reply->date_ms && i->expires_ms > reply->date_ms)
+		gpc_net_set_clock(net, reply->date_ms);
+}
+
 void gpc_fetch_forget(struct gpc_reply *reply)
 {
 	gpc_wipe(reply->body.data, reply->body.cap);
@@ -80,6 +88,8 @@ int gpc_fetch_identity(struct gpc_net *net, const struct gpc_fetch *f,
 		r = gpc_wrap(err, gpc_identity_parse(reply.body.data,
 			reply.body.len, names, gpc_net_now_ms(net), i, err),
 			"%s", f->what);
+	if (!r)
+		gpc_fetch_mend_clock(net, &reply, i);
 	gpc_fetch_forget(&reply);
 	return r;
 }

@@ -28,5 +28,9 @@ int gpc_fetch_identity(struct gpc_net *net, const struct gpc_fetch *f,
 /* What a service says in a JSON reply that is a failure: the first of these
  * members that is a text ("a", "b", NULL), printable and cut; NULL: none. Owned. */
 char *gpc_fetch_said(const struct gpc_reply *reply, const char *const *members);
+/* Keys that a service has just made, but that have ended by our clock: then it is
+ * our clock that is wrong, and the reply's Date counts from now on. */
+void gpc_fetch_mend_clock(struct gpc_net *net, const struct gpc_reply *reply,
+	const struct gpc_identity *i);
 /* Wipes the body as well. */
 void gpc_fetch_forget(struct gpc_reply *reply);

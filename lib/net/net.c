@@ -110,3 +110,10 @@ int64_t gpc_net_now_ms(struct gpc_net *net)
 	pthread_mutex_unlock(&net->lock);
 	return gpc_wall_ms() + offset_ms;
 }
+
+void gpc_net_set_clock(struct gpc_net *net, int64_t now_ms)
+{
+	pthread_mutex_lock(&net->lock);
+	net->offset_ms = now_ms - gpc_wall_ms();
+	pthread_mutex_unlock(&net->lock);
+}

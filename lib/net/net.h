@@ -117,3 +117,5 @@ struct gpc_net_counts {
 void gpc_net_counts(struct gpc_net *net, struct gpc_net_counts *ret_c);
 /* The services' clock by the newest skew that was found, else the wall clock. */
 int64_t gpc_net_now_ms(struct gpc_net *net);
+/* For who sees by something else than a refusal that our clock is wrong. */
+void gpc_net_set_clock(struct gpc_net *net, int64_t now_ms);

@@ -9,6 +9,7 @@
 
 #include "base/path.h"
 #include "base/str.h"
+#include "base/time.h"
 #include "dep/crypto.h"
 #include "dep/json.h"
 
@@ -179,6 +180,27 @@ TEST(test_expired)
 	lab_set("AWS_CONTAINER_CREDENTIALS_FULL_URI", "%s/box", lab_url());
 	lab_routes(old, 1);
 	assert_gets(false, "auth");
+}
+
+/* Our clock is two hours fast: what has just been made has not ended. */
+TEST(test_fast_clock)
+{
+	static const struct lab_route made[] = {
+		{"GET", "/box", NULL, 200, KEYS("A6", "@-3600@"), 0},
+	};
+
+	lab_set("AWS_CONTAINER_CREDENTIALS_FULL_URI", "%s/box", lab_url());
+	lab_ahead_ms = 120 * MINUTE;
+	lab_date_ms = -120 * MINUTE;
+	lab_routes(made, 1);
+	assert_gets(false, "A6");
+	assert_true(gpc_net_now_ms(net) - gpc_wall_ms() < -119 * MINUTE);
+	lab_ahead_ms += 40 * MINUTE;
+	assert_gets(false, "A6");
+	assert_int_equal(lab_asked("GET"), 1);
+	lab_ahead_ms += 6 * MINUTE;
+	assert_gets(false, "A6");
+	assert_int_equal(lab_asked("GET"), 2);
 }
 
 /* Metadata that lags is used on, and asked again some minutes later. */
@@ -513,7 +535,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TIMED(test_windows), TIMED(test_try_then_must),
 		TIMED(test_renew), TIMED(test_short_life),
-		TIMED(test_expired), TIMED(test_metadata_lags),
+		TIMED(test_expired), TIMED(test_fast_clock),
+		TIMED(test_metadata_lags),
 		TIMED(test_single_flight), TIMED(test_role_cache),
 		TIMED(test_sso_renews), TIMED(test_sso_refused),
 		TIMED(test_settings), TIMED(test_region), TIMED(test_lazy),

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -19,7 +20,7 @@ int64_t __real_gpc_boot_ms(void);
 int64_t __wrap_gpc_wall_ms(void);
 int64_t __wrap_gpc_boot_ms(void);
 
-int64_t lab_ahead_ms;
+int64_t lab_ahead_ms, lab_date_ms;
 
 int64_t __wrap_gpc_wall_ms(void)
 {
@@ -85,6 +86,9 @@ static void answer(int fd, const char *request)
 {
 	gpc_auto(gpc_buf) struct gpc_buf body = {0}, b = {0};
 	const struct lab_route *found = NULL;
+	time_t seconds;
+	struct tm tm;
+	char date[40];
 	size_t i;
 
 	pthread_mutex_lock(&lab.lock);
@@ -98,9 +102,12 @@ static void answer(int fd, const char *request)
 	if (found && !found->status)
 		return;
 	fill_times(found && found->body ? found->body : "", &body);
-	gpc_buf_addf(&b, "HTTP/1.1 %d X\r\nContent-Length: %zu\r\n"
+	seconds = (gpc_wall_ms() + lab_date_ms) / 1000;
+	strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S GMT",
+		gmtime_r(&seconds, &tm));
+	gpc_buf_addf(&b, "HTTP/1.1 %d X\r\nContent-Length: %zu\r\nDate: %s\r\n"
 		"Connection: close\r\n\r\n%s", found ? found->status : 404,
-		body.len, gpc_buf_str(&body));
+		body.len, date, gpc_buf_str(&body));
 	if (gpc_write_all(fd, b.data, b.len, "client", NULL) < 0)
 		return;
 }
@@ -184,7 +191,7 @@ int lab_reset(void **state)
 
 	(void)state;
 	clearenv();
-	lab_ahead_ms = 0;
+	lab_ahead_ms = lab_date_ms = 0;
 	lab_routes(NULL, 0);
 	assert_ok(gpc_rmtree(lab.home, &err));
 	assert_ok(gpc_mkdirs(lab.home, 0700, &err));
