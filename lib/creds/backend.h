@@ -43,9 +43,16 @@ struct gpc_creds_backend {
 	/* Environment and files only; NULL: not set, or not to be read; owned. */
 	char *(*setting)(const struct gpc_creds_look *look, const char *service,
 		const char *name);
+	/* Asks the cloud whose *i is; fills its name and account. */
+	int (*whoami)(const struct gpc_creds_look *look, struct gpc_identity *i,
+		struct gpc_error *err);
+	/* Seconds before the end from which a renewal is tried, and from which it
+	 * must work; 0 = those of creds.c. */
+	int try_s, must_s;
 };
 
-extern const struct gpc_creds_backend gpc_creds_aws;
+extern const struct gpc_creds_backend gpc_creds_aws, gpc_creds_alibaba,
+	gpc_creds_gcp;
 
 /* Notes a place of the chain: "~/.aws/config has no profile dev". Never values. */
 void gpc_creds_saw(const struct gpc_creds_look *look, const char *fmt, ...)
@@ -59,3 +66,7 @@ char *gpc_creds_show_path(const char *path);
 /* A path as it is set in variables and files: a leading ~ and $VARIABLES are
  * filled in; owned. */
 char *gpc_creds_expand(const char *path);
+/* An address that secrets are sent to or come from: https, or this machine and the
+ * metadata addresses, by http. GPC_ECONFIG else; what: begins the message. */
+int gpc_creds_check_url(const char *what, const char *url,
+	struct gpc_error *err) gpc_must_check;

@@ -2,7 +2,8 @@
  * while the others go on with what there is or wait.
  *
  * What ends within 15 minutes (a quarter of its life, if that is less) is renewed
- * if that works; within 10 minutes (a sixth) it must work. A failure to renew early
+ * if that works; within 10 minutes (a sixth) it must work; some clouds have times
+ * of their own. A failure to renew early
  * is not repeated for a minute. What a metadata service gives is used beyond its
  * end when there is nothing better, because that service is known to lag. */
 #include "creds/creds.h"
@@ -22,6 +23,8 @@
 
 static const struct gpc_creds_backend *const backends[GPC_CLOUD__COUNT] = {
 	[GPC_CLOUD_AWS] = &gpc_creds_aws,
+	[GPC_CLOUD_ALIBABA] = &gpc_creds_alibaba,
+	[GPC_CLOUD_GCP] = &gpc_creds_gcp,
 };
 
 struct gpc_creds {
@@ -29,7 +32,7 @@ struct gpc_creds {
 	struct gpc_creds_settings settings;
 	char *profile;                  /* of the settings */
 	struct gpc_net *net;
-	atomic_bool no_metadata;
+	atomic_bool no_metadata, nowhere;
 
 	pthread_mutex_t lock;           /* of all below */
 	pthread_cond_t landed;
@@ -106,9 +109,11 @@ static int look(struct gpc_creds *c, bool renew, struct gpc_creds_found *ret_f,
 	char end[GPC_RFC3339_SIZE];
 	int r = c->backend->find(&l, ret_f, err);
 
+	atomic_store(&c->nowhere, false);
 	if (r)
 		return r;
-	if (!i->id && !i->bearer)
+	atomic_store(&c->nowhere, !i->id && !i->bearer);
+	if (atomic_load(&c->nowhere))
 		return fail_nowhere(c, &places, err);
 	if (i->expires_ms == 0 || i->expires_ms > gpc_net_now_ms(c->net) ||
 		ret_f->keeps)
@@ -134,14 +139,18 @@ static int64_t soon(int64_t now_ms)
 static void plan_renewal(struct gpc_creds *c, int64_t now_ms)
 {
 	int64_t end = c->found.identity.expires_ms, life = end - now_ms;
+	int64_t try_ms = c->backend->try_s ? c->backend->try_s * INT64_C(1000) :
+		TRY_MS;
+	int64_t must_ms = c->backend->must_s ?
+		c->backend->must_s * INT64_C(1000) : MUST_MS;
 
 	if (end == 0) {
 		c->try_ms = c->must_ms = 0;
 	} else if (life <= 0) {
 		c->try_ms = c->must_ms = soon(now_ms);
 	} else {
-		c->try_ms = end - least(TRY_MS, life / 4);
-		c->must_ms = end - least(MUST_MS, life / 6);
+		c->try_ms = end - least(try_ms, life / 4);
+		c->must_ms = end - least(must_ms, life / 6);
 	}
 }
 
@@ -274,4 +283,31 @@ char *gpc_creds_setting(struct gpc_creds *c, const char *service,
 	const struct gpc_creds_look l = look_of(c, false, &places);
 
 	return c->backend ? c->backend->setting(&l, service, name) : NULL;
+}
+
+bool gpc_creds_nowhere(const struct gpc_creds *c)
+{
+	return atomic_load(&c->nowhere);
+}
+
+int gpc_creds_whoami(struct gpc_creds *c, struct gpc_identity *ret_i,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_strv) struct gpc_strv places = {0};
+	const struct gpc_creds_look l = look_of(c, false, &places);
+	struct gpc_error why = {0};
+	int r = gpc_creds_get(c, false, ret_i, err);
+
+	if (r || !c->backend->whoami)
+		return r;
+	r = c->backend->whoami(&l, ret_i, &why);
+	/* What was ended early looks good until it is used. */
+	if (r == -GPC_EAUTH && ret_i->expires_ms) {
+		r = gpc_creds_get(c, true, ret_i, &why);
+		if (!r)
+			r = c->backend->whoami(&l, ret_i, &why);
+	}
+	if (r && err)
+		*err = why;
+	return r;
 }

@@ -22,6 +22,8 @@ struct gpc_identity {
 	int64_t expires_ms;             /* 0: does not end */
 	char *source;                   /* for people: "profile dev in ~/.aws/config" */
 	char *account;                  /* account or project id where known, or NULL */
+	char *name;                     /* ARN or e-mail where the chain says it, or NULL */
+	char *quota_project;            /* Google: goes into x-goog-user-project, or NULL */
 	char *region;                   /* what the chain says beside it, or NULL */
 };
 void gpc_identity_clear(struct gpc_identity *i);        /* wipes secrets */
@@ -60,3 +62,11 @@ int gpc_creds_region(struct gpc_creds *c, char **ret_region,
  * for it. NULL: not set. Owned by the caller. */
 char *gpc_creds_setting(struct gpc_creds *c, const char *service,
 	const char *name);
+/* True when the last look ended because no place of the chain is set up, which is
+ * another thing than one that is set up and fails. */
+bool gpc_creds_nowhere(const struct gpc_creds *c);
+/* Asks the cloud itself who the credentials are: STS, or Google's tokeninfo.
+ * ret_i gets the identity as from gpc_creds_get, with the name and account that
+ * the cloud says. GPC_EAUTH when it refuses them. */
+int gpc_creds_whoami(struct gpc_creds *c, struct gpc_identity *ret_i,
+	struct gpc_error *err) gpc_must_check;

@@ -24,6 +24,8 @@ void gpc_identity_clear(struct gpc_identity *i)
 	drop(&i->bearer);
 	free(i->source);
 	free(i->account);
+	free(i->name);
+	free(i->quota_project);
 	free(i->region);
 	*i = (struct gpc_identity){0};
 }
@@ -38,6 +40,8 @@ void gpc_identity_copy(struct gpc_identity *to, const struct gpc_identity *from)
 		.expires_ms = from->expires_ms,
 		.source = gpc_strdup(from->source),
 		.account = gpc_strdup(from->account),
+		.name = gpc_strdup(from->name),
+		.quota_project = gpc_strdup(from->quota_project),
 		.region = gpc_strdup(from->region),
 	};
 

@@ -6,6 +6,7 @@
 
 #include "base/parse.h"
 #include "base/path.h"
+#include "net/url.h"
 
 void gpc_creds_saw(const struct gpc_creds_look *look, const char *fmt, ...)
 {
@@ -44,6 +45,27 @@ char *gpc_creds_show_path(const char *path)
 	if (n > 1 && gpc_starts_with(path, home) && path[n] == '/')
 		return gpc_format("~%s", path + n);
 	return gpc_strdup(path);
+}
+
+int gpc_creds_check_url(const char *what, const char *url,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_url) struct gpc_url u = {0};
+	int r = gpc_url_parse(url, &u, err);
+
+	if (r) {
+		gpc_wrap(err, r, "%s", what);
+		if (err)
+			err->code = GPC_ECONFIG;
+		return -GPC_ECONFIG;
+	}
+	if (strcmp(u.scheme, "https") == 0 || gpc_url_is_local(&u))
+		return 0;
+	r = gpc_fail(err, GPC_ECONFIG, "%s names the host %s by http: secrets "
+		"would travel in the clear", what, u.host);
+	gpc_hint(err, "use https; http is for this machine and metadata "
+		"services");
+	return r;
 }
 
 static bool is_name(char c, bool first)
