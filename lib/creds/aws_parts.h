@@ -75,3 +75,6 @@ bool gpc_aws_cache_get(const struct gpc_aws_cache *c, int64_t now_ms,
 /* kind: "sso", "assume-role". */
 void gpc_aws_cache_put(const struct gpc_aws_cache *c, const char *kind,
 	const struct gpc_identity *i);
+/* See gpc_creds_backend. */
+int gpc_aws_whoami(const struct gpc_creds_look *look, struct gpc_identity *i,
+	struct gpc_error *err);
