@@ -194,26 +194,6 @@ static char *find_setting(const struct gpc_creds_look *look,
 	return gpc_aws_setting(&profile, service, name);
 }
 
-static int whoami(const struct gpc_creds_look *look, struct gpc_identity *i,
-	struct gpc_error *err)
-{
-	gpc_auto(gpc_aws_files) struct gpc_aws_files files = {0};
-	gpc_auto(gpc_pairs) struct gpc_pairs form = {0};
-	struct gpc_aws_profile profile;
-	const struct gpc_aws_chain chain = {
-		.look = look, .files = &files, .profile = &profile,
-	};
-	const struct gpc_aws_sts how = {
-		.chain = &chain, .by = i, .action = "GetCallerIdentity",
-		.where = i->source,
-	};
-	const char *from;
-	bool exists;
-	int r = open_profile(look, &files, &profile, &from, &exists, err);
-
-	return r ? r : gpc_aws_sts_call(&how, &form, i, err);
-}
-
 const struct gpc_creds_backend gpc_creds_aws = {
 	.title = "AWS",
 	.hint = "run aws configure or aws sso login, or set AWS_ACCESS_KEY_ID "
