@@ -18,6 +18,7 @@
 struct call {
 	const struct gpc_aws_sts *how;
 	const char *region;             /* that it is signed for */
+	char *label;                    /* begins messages */
 };
 
 static int sign(void *arg, struct gpc_request *r, int64_t now_ms, bool renew,
@@ -91,7 +92,7 @@ static enum gpc_net_verdict classify(const char *code, const char *message,
 static enum gpc_net_verdict judge(void *arg, const struct gpc_reply *reply,
 	struct gpc_error *err)
 {
-	const struct gpc_aws_sts *how = ((const struct call *)arg)->how;
+	const struct call *c = arg;
 	gpc_autoptr(gpc_xml) *root = NULL;
 	gpc_autostr *code = NULL, *said = NULL;
 	const char *text, *hint;
@@ -109,9 +110,8 @@ static enum gpc_net_verdict judge(void *arg, const struct gpc_reply *reply,
 	text = gpc_xml_text(root, "Error/Message");
 	said = gpc_str_printable(text, strnlen(text, SAID_MAX));
 	verdict = classify(code, said, reply->status, &error, &hint);
-	gpc_fail(err, error, "%s of %s (%s): STS answered %d%s%s%s%s",
-		how->action, how->role, how->where, reply->status,
-		*code ? " " : "", code, *said ? ": " : "", said);
+	gpc_fail(err, error, "%s: STS answered %d%s%s%s%s", c->label,
+		reply->status, *code ? " " : "", code, *said ? ": " : "", said);
 	if (hint)
 		gpc_hint(err, "%s", hint);
 	err->http = reply->status;
@@ -146,20 +146,12 @@ static int take_text(const struct gpc_xml *keys, const char *name, char **slot,
 	return r;
 }
 
-static int read_keys(const struct gpc_aws_sts *how,
-	const struct gpc_reply *reply, struct gpc_identity *i,
+static int read_keys(const struct gpc_xml *result, struct gpc_identity *i,
 	struct gpc_error *err)
 {
-	gpc_autostr *path = gpc_format("%sResult", how->action);
-	gpc_autoptr(gpc_xml) *root = NULL;
-	const struct gpc_xml *result, *keys;
-	int r = gpc_xml_parse(gpc_buf_str(&reply->body), reply->body.len, &root,
-		err);
+	const struct gpc_xml *keys = gpc_xml_get(result, "Credentials");
+	int r;
 
-	if (r)
-		return gpc_fail(err, GPC_EPROTO, "the answer is no XML");
-	result = gpc_xml_get(root, path);
-	keys = gpc_xml_get(result, "Credentials");
 	gpc_identity_clear(i);
 	r = take_text(keys, "AccessKeyId", &i->id, err);
 	if (!r)
@@ -177,14 +169,52 @@ static int read_keys(const struct gpc_aws_sts *how,
 	return r;
 }
 
+static int read_caller(const struct gpc_xml *result, struct gpc_identity *i,
+	struct gpc_error *err)
+{
+	const char *arn = gpc_xml_text(result, "Arn");
+	const char *account = gpc_xml_text(result, "Account");
+	int r;
+
+	if (!*arn)
+		return gpc_fail(err, GPC_EPROTO, "Arn is missing");
+	r = gpc_identity_check("Arn", arn, err);
+	if (!r)
+		r = gpc_identity_check("Account", account, err);
+	if (r)
+		return r;
+	gpc_set_str(&i->name, arn);
+	if (*account)
+		gpc_set_str(&i->account, account);
+	return 0;
+}
+
+static int read_reply(const struct gpc_aws_sts *how,
+	const struct gpc_reply *reply, struct gpc_identity *i,
+	struct gpc_error *err)
+{
+	gpc_autostr *path = gpc_format("%sResult", how->action);
+	gpc_autoptr(gpc_xml) *root = NULL;
+	const struct gpc_xml *result;
+	struct gpc_error ignored;
+
+	if (gpc_xml_parse(gpc_buf_str(&reply->body), reply->body.len, &root,
+		&ignored) < 0)
+		return gpc_fail(err, GPC_EPROTO, "the answer is no XML");
+	result = gpc_xml_get(root, path);
+	return how->role ? read_keys(result, i, err) :
+		read_caller(result, i, err);
+}
+
 /* Where STS is for this role: the region that is set, else one of the role's
  * partition. */
 static int find_place(const struct gpc_aws_sts *how, char **ret_url,
 	const char **ret_region, struct gpc_error *err)
 {
-	const struct gpc_aws_partition *part =
-		gpc_aws_partition_of_arn(how->role);
 	const char *region = gpc_aws_region(how->chain->profile);
+	const struct gpc_aws_partition *part = how->role ?
+		gpc_aws_partition_of_arn(how->role) :
+		gpc_aws_partition_of(region);
 
 	if (!part)
 		return gpc_fail(err, GPC_ECONFIG, "%s: role_arn is no ARN of a "
@@ -216,13 +246,11 @@ static int send(struct call *c, const char *url, const struct gpc_pairs *form,
 		r = gpc_net_call(net, &call, &reply, err);
 	}
 	if (!r)
-		r = gpc_wrap(err, read_keys(c->how, &reply, i, err),
-			"%s of %s (%s)", c->how->action, c->how->role,
-			c->how->where);
+		r = gpc_wrap(err, read_reply(c->how, &reply, i, err), "%s",
+			c->label);
 	else if (err && !err->http)
-		gpc_wrap(err, r, "%s of %s (%s)", c->how->action, c->how->role,
-			c->how->where);
-	if (!r)
+		gpc_wrap(err, r, "%s", c->label);
+	if (!r && c->how->role)
 		gpc_fetch_mend_clock(net, &reply, i);
 	gpc_wipe(text.data, text.cap);
 	gpc_wipe(reply.body.data, reply.body.cap);
@@ -239,9 +267,14 @@ int gpc_aws_sts_call(const struct gpc_aws_sts *how, struct gpc_pairs *form,
 
 	gpc_pairs_add(form, "Action", how->action);
 	gpc_pairs_add(form, "Version", VERSION);
-	gpc_pairs_add(form, "RoleArn", how->role);
+	if (how->role)
+		gpc_pairs_add(form, "RoleArn", how->role);
+	c.label = how->role ? gpc_format("%s of %s (%s)", how->action,
+		how->role, how->where) :
+		gpc_format("%s (%s)", how->action, how->where);
 	if (!r)
 		r = send(&c, url, form, i, err);
+	free(c.label);
 	for (size_t k = 0; k < form->n; k++)
 		gpc_wipe_str(form->v[k].value);
 	return r;

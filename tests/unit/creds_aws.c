@@ -436,6 +436,46 @@ TEST(test_nothing)
 	assert_has(err.msg, "profile default in ~/.aws/config names no cred");
 }
 
+TEST(test_whoami)
+{
+	static const struct lab_route routes[] = {
+		{"POST", "/sts/", "Action=GetCallerIdentity&Version=2011-06-15",
+			200, "<GetCallerIdentityResponse><GetCallerIdentity"
+			"Result><Arn>arn:aws:iam::123456789012:user/u</Arn>"
+			"<UserId>A</UserId><Account>123456789012</Account></Get"
+			"CallerIdentityResult></GetCallerIdentityResponse>", 0},
+	};
+	static const struct lab_route refused[] = {
+		{"POST", "/sts/", NULL, 403, "<ErrorResponse><Error><Code>"
+			"InvalidClientTokenId</Code><Message>no</Message>"
+			"</Error></ErrorResponse>", 0},
+	};
+	const struct gpc_creds_settings settings = {.cloud = GPC_CLOUD_AWS};
+	const struct gpc_net_settings how = {.max_tries = 1};
+	gpc_autoptr(gpc_net) *net = gpc_net_new(&how);
+	gpc_autoptr(gpc_creds) *c = gpc_creds_new(&settings, net);
+	gpc_auto(gpc_identity) struct gpc_identity i = {0};
+	struct gpc_error err = {0};
+	gpc_autostr *sent = NULL;
+
+	set_up();
+	lab_set("AWS_ACCESS_KEY_ID", "AKX");
+	lab_set("AWS_SECRET_ACCESS_KEY", "SECRET");
+	lab_routes(routes, 1);
+	assert_ok(gpc_creds_whoami(c, &i, &err));
+	assert_string_equal(i.name, "arn:aws:iam::123456789012:user/u");
+	assert_string_equal(i.account, "123456789012");
+	assert_string_equal(i.id, "AKX");
+	sent = lab_request("POST");
+	assert_has(sent, "Credential=AKX/");
+	assert_has(sent, "/us-east-1/sts/");
+	assert_null(strstr(sent, "RoleArn"));
+	lab_routes(refused, 1);
+	assert_fails(gpc_creds_whoami(c, &i, &err), GPC_EAUTH);
+	assert_has(err.msg, "GetCallerIdentity (environment (AWS_ACCESS_KEY_ID)"
+		"): STS answered 403 InvalidClientTokenId: no");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -449,6 +489,7 @@ int main(void)
 		cmocka_unit_test_setup(test_metadata, lab_reset),
 		cmocka_unit_test_setup(test_metadata_refused, lab_reset),
 		cmocka_unit_test_setup(test_nothing, lab_reset),
+		cmocka_unit_test_setup(test_whoami, lab_reset),
 	};
 
 	return cmocka_run_group_tests(tests, lab_open, lab_close);
