@@ -123,7 +123,8 @@ static int run_round(struct gpc_store *s, bool *ret_fair, struct gpc_error *err)
 	return r;
 }
 
-static int probe(struct gpc_store *s, bool *ret_capable, struct gpc_error *err)
+int gpc_store_probe(struct gpc_store *s, bool *ret_capable,
+	struct gpc_error *err)
 {
 	bool fair = (s->caps & GPC_STORE_IF_ABSENT) != 0;
 
@@ -143,7 +144,7 @@ static int create(struct gpc_store *s, struct gpc_error *err)
 	gpc_autoptr(gpc_json) *j = NULL;
 	gpc_autostr *text = NULL;
 	char id[ID_LENGTH + 1];
-	int r = probe(s, &x.journal_capable, err);
+	int r = gpc_store_probe(s, &x.journal_capable, err);
 
 	if (r < 0)
 		return r;

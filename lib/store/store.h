@@ -128,6 +128,10 @@ int gpc_store_open_ops(const struct gpc_store_ops *ops, const char *where,
  * is an error that says so. */
 int gpc_store_identify(struct gpc_store *s, unsigned flags,
 	struct gpc_error *err) gpc_must_check;
+/* Finds out by races, below probe/, whether of several writers of one key exactly
+ * one wins. Takes 48 puts, and deletes what they made. */
+int gpc_store_probe(struct gpc_store *s, bool *ret_capable,
+	struct gpc_error *err) gpc_must_check;
 
 int gpc_store_get(struct gpc_store *s, const char *key, size_t max_bytes,
 	struct gpc_buf *b, struct gpc_error *err) gpc_must_check;

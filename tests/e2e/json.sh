@@ -68,6 +68,12 @@ json job-none status --json
 json cost-none cost --json
 json release-none release --orphans --json
 json offer offers --json
+# no metadata service is asked: what answers there depends on the machine
+export AWS_EC2_METADATA_DISABLED=true ALIBABA_CLOUD_ECS_METADATA_DISABLED=true \
+	GCE_METADATA_HOST=127.0.0.1:1 GCE_METADATA_DETECT_RETRIES=1
+json check check --json
+unset AWS_EC2_METADATA_DISABLED ALIBABA_CLOUD_ECS_METADATA_DISABLED \
+	GCE_METADATA_HOST GCE_METADATA_DETECT_RETRIES
 json offer-misfit offers --gpus H100:8 --json
 json plan submit --dry-run --json full.yaml
 json forecast cost full.yaml --json

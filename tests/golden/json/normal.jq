@@ -32,5 +32,7 @@ def plain:
 plain |
 if .schema == "gpucloud.prune/1" then
 	.rows[] |= (.objects = 0 | .size_bytes = 0)
+elif .schema == "gpucloud.check/1" then
+	.rows[] |= if .name == "local" then .identity = "OWNER" else . end
 else . end |
 if has("metrics") then .metrics |= map_values(.at = "TIME") else . end
