@@ -9,77 +9,6 @@
 #include "creds/creds.h"
 #include "dep/crypto.h"
 #include "dep/json.h"
-#include "dep/xml.h"
-#include "net/sign.h"
-
-struct caller {
-	struct gpc_creds *creds;
-	struct gpc_identity identity;
-	const char *region;
-};
-
-static int sign(void *arg, struct gpc_request *r, int64_t now_ms, bool renew,
-	struct gpc_error *err)
-{
-	struct caller *c = arg;
-	const struct gpc_identity *i = &c->identity;
-	int result = gpc_creds_get(c->creds, renew, &c->identity, err);
-	const struct gpc_sign_aws how = {
-		.keys = {i->id, i->secret, i->token}, .region = c->region,
-		.service = "sts", .now_ms = now_ms,
-	};
-
-	return result ? result : gpc_sign_aws(r, &how, err);
-}
-
-static enum gpc_net_verdict judge(void *arg, const struct gpc_reply *reply,
-	struct gpc_error *err)
-{
-	const char *body = gpc_buf_str(&reply->body);
-
-	(void)arg;
-	if (reply->status == 200)
-		return GPC_NET_DONE;
-	gpc_fail(err, GPC_EAUTH, "%d: %s", reply->status, body);
-	if (strstr(body, "<Code>ExpiredToken"))
-		return GPC_NET_RENEW;
-	return strstr(body, "Signature expired") ? GPC_NET_SKEWED :
-		GPC_NET_FAILED;
-}
-
-static int call(struct gpc_net *net, struct gpc_creds *creds,
-	struct gpc_json *shown, struct gpc_error *err)
-{
-	gpc_auto(gpc_request) struct gpc_request request = {0};
-	gpc_auto(gpc_reply) struct gpc_reply reply = {0};
-	gpc_auto(gpc_pairs) struct gpc_pairs form = {0};
-	gpc_auto(gpc_buf) struct gpc_buf text = {0};
-	gpc_autoptr(gpc_xml) *root = NULL;
-	gpc_autostr *url = gpc_creds_setting(creds, "sts", "endpoint_url");
-	gpc_autostr *region = NULL;
-	struct caller c = {.creds = creds};
-	const struct gpc_call how = {.request = &request, .repeatable = true,
-		.sign = sign, .judge = judge, .arg = &c};
-	int r = gpc_creds_region(creds, &region, err);
-
-	c.region = region ? region : "us-east-1";
-	gpc_request_init(&request, "POST");
-	if (!r)
-		r = gpc_url_parse(url ? url : "https://sts.amazonaws.com/",
-			&request.url, err);
-	gpc_pairs_set(&form, "Action", "GetCallerIdentity");
-	gpc_pairs_set(&form, "Version", "2011-06-15");
-	gpc_request_form(&request, &form, &text);
-	if (!r)
-		r = gpc_net_call(net, &how, &reply, err);
-	if (!r)
-		r = gpc_xml_parse(reply.body.data, reply.body.len, &root, err);
-	if (!r)
-		gpc_json_set_str(shown, "arn", gpc_xml_text(root,
-			"GetCallerIdentityResult/Arn"));
-	gpc_identity_clear(&c.identity);
-	return r;
-}
 
 static void show_hash(struct gpc_json *shown, const char *name, const char *s)
 {
@@ -90,12 +19,14 @@ static void show_hash(struct gpc_json *shown, const char *name, const char *s)
 			hex));
 }
 
-static int show(struct gpc_net *net, struct gpc_creds *creds, bool renew,
-	bool ask, struct gpc_json *shown, struct gpc_error *err)
+static int show(struct gpc_creds *creds, bool renew, bool ask,
+	struct gpc_json *shown, struct gpc_error *err)
 {
 	gpc_auto(gpc_identity) struct gpc_identity i = {0};
 	int r = gpc_creds_get(creds, renew, &i, err);
 
+	if (!r && ask)
+		r = gpc_creds_whoami(creds, &i, err);
 	if (r)
 		return r;
 	gpc_json_set_str(shown, "id", i.id);
@@ -105,7 +36,9 @@ static int show(struct gpc_net *net, struct gpc_creds *creds, bool renew,
 	gpc_json_set_str(shown, "source", i.source);
 	gpc_json_set_str(shown, "account", i.account);
 	gpc_json_set_str(shown, "region", i.region);
-	return ask ? call(net, creds, shown, err) : 0;
+	if (ask)
+		gpc_json_set_str(shown, "arn", i.name);
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -134,7 +67,7 @@ int main(int argc, char **argv)
 			argv[optind] : NULL, argv[optind + 1]);
 		gpc_json_set_str(shown, "value", value);
 	} else {
-		r = show(net, creds, renew, ask, shown, &err);
+		r = show(creds, renew, ask, shown, &err);
 	}
 	if (r) {
 		gpc_json_set_str(shown, "code", gpc_code_to_str(err.code));
