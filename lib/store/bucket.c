@@ -33,7 +33,6 @@ void gpc_bucket_close(struct gpc_store *s)
 	gpc_net_free(b->net);
 	gpc_bucket_address_clear(&b->address);
 	free(b->region);
-	free(b->payer);
 	pthread_mutex_destroy(&b->lock);
 	memset(b, 0, sizeof(*b));
 }

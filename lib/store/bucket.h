@@ -27,7 +27,6 @@ struct gpc_bucket {
 	struct gpc_creds *creds;
 	char *region;                   /* once known */
 	bool anonymous;                 /* nothing is signed */
-	char *payer;                    /* gs: the project that quotas count for */
 };
 
 struct gpc_bucket_rules {
@@ -62,7 +61,13 @@ struct gpc_bucket_rules {
 	/* That of A followed by B of n_b bytes; for uploads in parts. */
 	uint64_t (*join)(uint64_t a, uint64_t b, uint64_t n_b);
 
-	/* Of the one put, and of the end of an upload in parts. */
+	/* Completes a request that puts all of an object. May be NULL. */
+	void (*writes)(struct gpc_bucket_op *op);
+	/* Puts a body in several requests. */
+	int (*puts_large)(struct gpc_store *s, const char *key,
+		const struct gpc_body *body, bool if_absent,
+		struct gpc_error *err);
+	/* Of the one put, and of an upload's request that counts. */
 	int (*if_absent)(struct gpc_request *r, struct gpc_error *err);
 	/* Whether if-absent was honoured, from a success. May be NULL. */
 	int (*kept)(const struct gpc_reply *reply, struct gpc_error *err);
@@ -132,10 +137,11 @@ int gpc_bucket_del(struct gpc_store *s, const char *key, struct gpc_error *err);
  * what its first try had put. */
 bool gpc_bucket_holds(struct gpc_store *s, const char *key,
 	const struct gpc_body *body);
-/* The n bytes of a body from `at`: its own, or read into part. NULL: err says why
- * (GPC_EIO). */
-const void *gpc_bucket_bytes(const struct gpc_body *body, uint64_t at,
-	void *part, size_t n, struct gpc_error *err);
+/* The n bytes of a body from `at`: its own, or read into part. GPC_EIO, GPC_EPROTO
+ * when a file has become shorter. */
+int gpc_bucket_bytes(const struct gpc_body *body, uint64_t at, void *part,
+	size_t n, const void **ret_data, struct gpc_error *err) gpc_must_check;
+/* All of a body by the sum of a service. */
 int gpc_bucket_sum(const struct gpc_bucket_rules *rules,
 	const struct gpc_body *body, uint64_t *ret_sum, struct gpc_error *err)
 	gpc_must_check;

@@ -33,11 +33,13 @@ int gpc_bucket_address_endpoint(struct gpc_bucket_address *a,
 	const struct gpc_bucket_form *form, const char *url, const char *from,
 	struct gpc_error *err)
 {
+	gpc_autostr *whole = gpc_format("%s%s", form->bare_hosts &&
+		!strstr(url, "://") ? "https://" : "", url);
 	size_t n;
 	int r;
 
 	gpc_url_clear(&a->endpoint);
-	r = gpc_url_parse(url, &a->endpoint, err);
+	r = gpc_url_parse(whole, &a->endpoint, err);
 	if (r < 0) {
 		r = gpc_fail(err, GPC_ECONFIG,
 			"the %s endpoint of %s is not a URL", form->scheme, from);

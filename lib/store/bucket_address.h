@@ -24,6 +24,7 @@ struct gpc_bucket_form {
 	const char *const *options;     /* that it knows, ended by NULL */
 	const char *const *styles;      /* words of addressing, by their enum; NULL */
 	const char *endpoint_like;      /* an example of one */
+	bool bare_hosts;                /* an endpoint may lack its https:// */
 };
 
 struct gpc_bucket_address {

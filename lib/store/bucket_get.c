@@ -171,28 +171,27 @@ int gpc_bucket_get(struct gpc_store *s, const char *key, int64_t offset,
 
 /* --- bodies ----------------------------------------------------------------- */
 
-const void *gpc_bucket_bytes(const struct gpc_body *body, uint64_t at,
-	void *part, size_t n, struct gpc_error *err)
+int gpc_bucket_bytes(const struct gpc_body *body, uint64_t at, void *part,
+	size_t n, const void **ret_data, struct gpc_error *err)
 {
 	size_t done = 0;
 
-	if (body->data)
-		return (const char *)body->data + at;
-	while (done < n) {
+	*ret_data = body->data ? (const char *)body->data + at : part;
+	while (!body->data && done < n) {
 		ssize_t k = pread(body->fd, (char *)part + done, n - done,
 			(off_t)(body->offset + (int64_t)(at + done)));
 
 		if (k < 0 && errno == EINTR)
 			continue;
-		if (k <= 0) {
-			(void)gpc_fail(err, GPC_EIO, "cannot read what is to be "
-				"sent: %s", k == 0 ? "it has become shorter" :
-				strerror(errno));
-			return NULL;
-		}
+		if (k < 0)
+			return gpc_fail_sys(err, errno,
+				"cannot read what is to be sent");
+		if (k == 0)
+			return gpc_fail(err, GPC_EPROTO,
+				"what is to be sent has become shorter");
 		done += (size_t)k;
 	}
-	return part;
+	return 0;
 }
 
 struct comparison {
@@ -210,10 +209,10 @@ static int compare(void *arg, const void *data, size_t n, struct gpc_error *err)
 		c->differs = true;
 	for (size_t done = 0; done < n && !c->differs;) {
 		size_t k = n - done < sizeof(part) ? n - done : sizeof(part);
-		const void *ours = gpc_bucket_bytes(c->body, c->at, part, k,
-			err);
+		const void *ours;
 
-		c->differs = !ours ||
+		c->differs = gpc_bucket_bytes(c->body, c->at, part, k, &ours,
+			err) < 0 ||
 			memcmp(ours, (const char *)data + done, k) != 0;
 		done += k;
 		c->at += k;
@@ -241,10 +240,11 @@ int gpc_bucket_sum(const struct gpc_bucket_rules *rules,
 	for (uint64_t at = 0; at < body->size;) {
 		size_t n = body->size - at < sizeof(part) ?
 			(size_t)(body->size - at) : sizeof(part);
-		const void *data = gpc_bucket_bytes(body, at, part, n, err);
+		const void *data;
+		int r = gpc_bucket_bytes(body, at, part, n, &data, err);
 
-		if (!data)
-			return -GPC_EIO;
+		if (r < 0)
+			return r;
 		sum = rules->sum(sum, data, n);
 		at += n;
 	}

@@ -3,7 +3,6 @@
  * decide whose it is. */
 #include "base/str.h"
 #include "store/bucket.h"
-#include "store/bucket_parts.h"
 
 static int put_once(struct gpc_store *s, const char *key,
 	const struct gpc_body *body, bool if_absent, struct gpc_error *err)
@@ -20,6 +19,8 @@ static int put_once(struct gpc_store *s, const char *key,
 	gpc_pairs_add(&op.request.headers, "content-type",
 		"application/octet-stream");
 	r = gpc_bucket_op_check(&op, body, err);
+	if (r == 0 && b->rules->writes)
+		b->rules->writes(&op);
 	if (r == 0 && if_absent)
 		r = b->rules->if_absent(&op.request, err);
 	if (r < 0)
@@ -35,9 +36,10 @@ static int put_once(struct gpc_store *s, const char *key,
 int gpc_bucket_put(struct gpc_store *s, const char *key,
 	const struct gpc_body *body, unsigned flags, struct gpc_error *err)
 {
+	const struct gpc_bucket *b = s->state;
 	bool if_absent = (flags & GPC_PUT_IF_ABSENT) != 0;
 	int r = body->size > GPC_BUCKET_ONE_PUT ?
-		gpc_bucket_put_parts(s, key, body, if_absent, err) :
+		b->rules->puts_large(s, key, body, if_absent, err) :
 		put_once(s, key, body, if_absent, err);
 
 	if (if_absent && r == -GPC_EUNSUPPORTED)

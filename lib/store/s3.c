@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "net/sign.h"
 #include "store/bucket.h"
+#include "store/bucket_parts.h"
 #include "store/s3_address.h"
 #include "store/s3_error.h"
 
@@ -85,6 +86,7 @@ static const struct gpc_bucket_rules rules = {
 	.judge = judge,
 	.version = "etag",
 	.pin = pin,
+	.puts_large = gpc_bucket_put_parts,
 	.if_absent = if_absent,
 	.parts_xmlns = "http://s3.amazonaws.com/doc/2006-03-01/",
 	.asks_page = ask_page,

@@ -1,6 +1,8 @@
 /* What every store promises, asked of every registered store, bare and behind
  * the fault store (which must be transparent when nothing is to fail). A new
- * store joins by a line in `kinds` that says how a test gets an empty one. */
+ * store joins by a line in `kinds` that says how a test gets an empty one. Arguments
+ * choose schemes. A store in a bucket takes part where its variable names one, as
+ * tests/e2e/stores.sh does. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -33,6 +35,18 @@ struct fixture {
 	struct gpc_store *inner, *s;
 };
 
+/* The variable that names a bucket for tests; NULL: the scheme needs none. */
+static const char *bucket_of(const char *scheme)
+{
+	static const char *const names[][2] = { {"s3", "GPUCLOUD_TEST_S3"},
+		{"oss", "GPUCLOUD_TEST_OSS"}, {"gs", "GPUCLOUD_TEST_GS"} };
+
+	for (size_t i = 0; i < COUNT(names); i++)
+		if (strcmp(names[i][0], scheme) == 0)
+			return names[i][1];
+	return NULL;
+}
+
 static int set_up(void **state)
 {
 	struct fixture *f = *state;
@@ -43,13 +57,11 @@ static int set_up(void **state)
 		f->url = gpc_format("file://%s/store", f->folder);
 	} else if (strcmp(f->scheme, "mem") == 0) {
 		f->url = gpc_format("mem://%s", gpc_rand_base32(name, 20));
-	} else if (strcmp(f->scheme, "s3") == 0) {
+	} else if (bucket_of(f->scheme)) {
 		/* "s3://BUCKET?endpoint=..."; a store of its own in it */
-		const char *bucket = getenv("GPUCLOUD_TEST_S3");
-		size_t n = bucket ? strcspn(bucket, "?") : 0;
+		const char *bucket = getenv(bucket_of(f->scheme));
+		size_t n = strcspn(bucket, "?");
 
-		if (!bucket)
-			skip();
 		f->url = gpc_format("%.*s/%s%s", (int)n, bucket,
 			gpc_rand_base32(name, 20), bucket + n);
 	} else {
@@ -779,7 +791,19 @@ static const struct { const char *name; void (*run)(void **state); } suite[] = {
 	{"journal_races", journal_races}, {"waiting", waiting},
 };
 
-int main(void)
+static bool is_wanted(const char *scheme, int argc, char **argv)
+{
+	const char *variable = bucket_of(scheme);
+
+	if (variable && !getenv(variable))
+		return false;
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], scheme) == 0)
+			return true;
+	return argc < 2;
+}
+
+int main(int argc, char **argv)
 {
 	size_t n_schemes;
 	const char *const *schemes = gpc_store_schemes(&n_schemes);
@@ -792,6 +816,8 @@ int main(void)
 			f.faulty ? "fault over " : "", f.scheme);
 		struct CMUnitTest tests[COUNT(suite)];
 
+		if (!is_wanted(f.scheme, argc, argv))
+			continue;
 		for (size_t k = 0; k < COUNT(suite); k++)
 			tests[k] = (struct CMUnitTest){ suite[k].name,
 				suite[k].run, set_up, tear_down, &f };
