@@ -37,6 +37,12 @@ export ASAN_OPTIONS="log_path=$T/sanitizer:detect_leaks=1:abort_on_error=0" \
 mkdir -p "$HOME" "$XDG_CONFIG_HOME" "$XDG_DATA_HOME" "$XDG_CACHE_HOME" \
 	"$XDG_STATE_HOME" "$TMPDIR" "$T/work"
 STORE=$XDG_DATA_HOME/gpucloud/store
+# Set to "s3://BUCKET?…", the same is asked of a store in there.
+if [ -n "${GPUCLOUD_TEST_STORE:-}" ]; then
+	GPUCLOUD_STORE=$(printf '%s' "$GPUCLOUD_TEST_STORE" |
+		sed "s|?|/${T##*.}?|")
+	export GPUCLOUD_STORE
+fi
 cd "$T/work" || exit 1
 
 gpc() { "$GPUCLOUD_BIN" "$@"; }
