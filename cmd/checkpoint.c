@@ -4,9 +4,12 @@
  */
 #include "cmd/checkpoint_verbs.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "agent/ask.h"
 #include "base/time.h"
+#include "cmd/pause.h"
 #include "cmd/phrase.h"
 #include "cmd/session_open.h"
 #include "core/fetch.h"
@@ -15,7 +18,7 @@
 #include "record/checkpoint.h"
 #include "record/keys.h"
 
-enum { PAUSE_MS = 100, VIEW_MS = 500, ENSURE_MS = 2000 };
+enum { PAUSE_MS = 100, VIEW_MS = 500, VIEW_FAR_MS = 3000, ENSURE_MS = 2000 };
 
 static const char *const verbs[] = {
 	"save", "list", "pull", "verify", "prune", NULL
@@ -133,6 +136,8 @@ static int wait_for_it(struct saving *x, char ret_id[64], struct gpc_error *err)
 {
 	const struct checkpoint *o = x->c->ctx;
 	int64_t viewed = 0, ensured = 0;
+	int64_t view_ms = gpc_cmd_is_far(x->s) ? VIEW_FAR_MS : VIEW_MS;
+	struct gpc_pace pace = { GPC_PAUSE_BUSY_MS, GPC_PAUSE_BUSY_MOST_MS, 0 };
 	gpc_key folder;
 
 	gpc_key_job_file(folder, x->job, "checkpoints/");
@@ -142,7 +147,7 @@ static int wait_for_it(struct saving *x, char ret_id[64], struct gpc_error *err)
 
 		if (!r && *ret_id)
 			return 0;
-		if (!r && now - viewed >= VIEW_MS) {
+		if (!r && now - viewed >= view_ms) {
 			viewed = now;
 			r = check_alive(x, err);
 		}
@@ -159,8 +164,14 @@ static int wait_for_it(struct saving *x, char ret_id[64], struct gpc_error *err)
 			return gpc_fail(err, GPC_ETIMEOUT,
 				"%s is not saved yet", x->job);
 		gpc_progress_text(x->progress, NULL);
-		gpc_store_wait(x->s->store, folder, PAUSE_MS);
+		gpc_cmd_pause(x->c, x->s, folder, PAUSE_MS, &pace, false);
 	}
+}
+
+static int check_label(const struct checkpoint *o, struct gpc_error *err)
+{
+	return label_ok(o->label) ? 0 : gpc_fail(err, GPC_EUSAGE, "--label "
+		"\"%s\": use up to 24 of a-z, 0-9 and -", o->label);
 }
 
 /* What can be told before anything is asked of the job. */
@@ -171,10 +182,9 @@ static int check_save(struct saving *x, struct gpc_error *err)
 	gpc_auto(gpc_checkpoint_ids) struct gpc_checkpoint_ids ids = {0};
 	int r;
 
-	if (!label_ok(o->label))
-		return gpc_fail(err, GPC_EUSAGE, "--label \"%s\": use up to 24 "
-			"of a-z, 0-9 and -", o->label);
-	r = gpc_view_load(x->s, x->job, &v, err);
+	r = check_label(o, err);
+	if (!r)
+		r = gpc_view_load(x->s, x->job, &v, err);
 	if (r)
 		return r;
 	if (!gpc_json_get_str(gpc_json_get(v.job.spec, "checkpoint"), "path")) {
@@ -190,6 +200,19 @@ static int check_save(struct saving *x, struct gpc_error *err)
 		x->n = ids.v[ids.n - 1].n;
 	}
 	return r;
+}
+
+static int show_id(struct gpc_cmd *c, const char *job, const char *id,
+	struct gpc_error *err)
+{
+	struct gpc_json *j;
+
+	if (c->out.format != GPC_OUT_JSON)
+		return gpc_out_print(&c->out, err, "%s\n", id);
+	j = gpc_json_object();
+	gpc_json_set_str(j, "job", job);
+	gpc_json_set_str(j, "id", id);
+	return gpc_out_json(&c->out, "checkpoint", j, err);
 }
 
 static int save(struct gpc_cmd *c, struct gpc_session *s, const char *job,
@@ -208,14 +231,27 @@ static int save(struct gpc_cmd *c, struct gpc_session *s, const char *job,
 	if (!r)
 		r = wait_for_it(&x, id, err);
 	free(x.said);
-	if (r)
-		return r;
-	if (c->out.format != GPC_OUT_JSON)
-		return gpc_out_print(&c->out, err, "%s\n", id);
-	struct gpc_json *j = gpc_json_object();
-	gpc_json_set_str(j, "job", job);
-	gpc_json_set_str(j, "id", id);
-	return gpc_out_json(&c->out, "checkpoint", j, err);
+	return r ? r : show_id(c, job, id, err);
+}
+
+/* In a job its own agent is asked, which costs no request and needs no
+ * credentials. GPC_ENOTFOUND: that is not possible here. */
+static int save_here(struct gpc_cmd *c, const char *word, struct gpc_error *err)
+{
+	const struct checkpoint *o = c->ctx;
+	const char *job = getenv("GPUCLOUD_JOB_ID");
+	const char *rank = getenv("GPUCLOUD_NODE_RANK");
+	const char *path = getenv(GPC_ASK_ENV);
+	char id[64];
+	int r;
+
+	if (!path || !*path || !job || !rank || !gpc_eq(rank, "0") ||
+		(word && !gpc_eq(word, job)))
+		return -GPC_ENOTFOUND;
+	r = check_label(o, err);
+	if (!r)
+		r = gpc_ask_save(path, o->label, o->timeout, c->cancel, id, err);
+	return r ? r : show_id(c, job, id, err);
 }
 
 /* --- list ------------------------------------------------------------------ */
@@ -394,8 +430,11 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 	if ((is_pull && c->argc > 4) || (!is_pull && !is_verify && c->argc > 2))
 		return gpc_fail(err, GPC_EUSAGE, "checkpoint %s: one argument "
 			"too many: \"%s\"", verb, c->argv[is_pull ? 4 : 2]);
-	int r = is_prune ? gpc_checkpoint_prune_check(c, err) : 0;
-	if (!r)
+	int r = is_prune ? gpc_checkpoint_prune_check(c, err) :
+		is_save ? save_here(c, c->argc > 1 ? c->argv[1] : NULL, err) : 0;
+	if (is_save && r != -GPC_ENOTFOUND)
+		return r;
+	if (!r || is_save)
 		r = gpc_cmd_session(c, GPC_STORE_MUST_BE, &s, err);
 	if (!r && is_pull)
 		return pull(c, s, err);

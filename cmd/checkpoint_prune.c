@@ -4,11 +4,13 @@
 #include "cmd/checkpoint_verbs.h"
 
 #include "base/time.h"
+#include "cmd/pause.h"
 #include "cmd/phrase.h"
 #include "cmd/session_open.h"
 #include "core/prune.h"
 #include "core/release.h"
 #include "core/view.h"
+#include "record/keys.h"
 
 enum { PAUSE_MS = 100, ENSURE_MS = 2000, RELEASE_MS = 60000 };
 
@@ -40,7 +42,11 @@ static int wait_served(struct pruning *p, bool *ret_ended,
 	struct gpc_error *err)
 {
 	const struct checkpoint *o = p->c->ctx;
+	struct gpc_pace pace = { GPC_PAUSE_BUSY_MS, GPC_PAUSE_BUSY_MOST_MS, 0 };
 	int64_t start = gpc_boot_ms(), ensured = 0;
+	gpc_key folder;
+
+	gpc_key_job_file(folder, p->job, "");
 
 	for (;;) {
 		gpc_auto(gpc_view) struct gpc_view v = {0};
@@ -69,7 +75,7 @@ static int wait_served(struct pruning *p, bool *ret_ended,
 				v.state.status));
 		gpc_progress_text(p->progress,
 			gpc_job_status_to_str(v.state.status));
-		gpc_sleep_ms(PAUSE_MS);
+		gpc_cmd_pause(p->c, p->s, folder, PAUSE_MS, &pace, false);
 	}
 }
 

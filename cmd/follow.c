@@ -12,6 +12,7 @@
 
 #include "base/time.h"
 #include "cmd/follow_say.h"
+#include "cmd/pause.h"
 #include "cmd/phrase.h"
 #include "cmd/session_open.h"
 #include "cmd/through.h"
@@ -20,11 +21,12 @@
 #include "core/supervise.h"
 #include "record/journal.h"
 #include "record/keys.h"
+#include "record/watching.h"
 
 enum {
 	PAUSE_MS = 80,          /* the longest a line waits for us */
 	LEAST_MS = 15,          /* a flood is taken in pieces of this */
-	VIEW_MS = 300,
+	VIEW_MS = 300, VIEW_FAR_MS = 15000,
 	ENSURE_MS = 2000,
 	LISTED_MS = 4000,       /* a job that nobody sees is rare */
 	RELEASE_MS = 60000,
@@ -47,6 +49,10 @@ struct gpc_follow {
 	int attempt, num_nodes;
 	int64_t viewed_ms, ensured_ms, stepped_ms;   /* boot clock */
 	bool saw_event, ended;
+	bool far, news;                 /* each look is billed; the last one
+	                                 * found something */
+	struct gpc_pace pace;
+	struct gpc_watching watching;
 	bool listed;                    /* for the supervisors, once more */
 	bool midline;                   /* the job's line on stderr is open */
 	bool wrote_log;
@@ -216,6 +222,8 @@ static int take_event(void *arg, const struct gpc_event *e)
 	f->attempt = e->state.attempt;
 	f->num_nodes = e->state.num_nodes;
 	f->saw_event = true;
+	gpc_job_state_clear(&f->view.state);
+	gpc_job_state_copy(&f->view.state, &e->state);
 	if (f->o.json) {
 		x->r = gpc_out_event(&f->c->out, "event",
 			gpc_follow_event_json(f->job, e), x->err);
@@ -261,7 +269,6 @@ static int load_view(struct gpc_follow *f, struct gpc_error *err)
 	f->view = v;
 	v = (struct gpc_view){0};
 	f->viewed_ms = gpc_boot_ms();
-	f->saw_event = false;
 	f->attempt = f->view.state.attempt;
 	f->num_nodes = f->view.state.num_nodes;
 	say_note(f);
@@ -279,6 +286,7 @@ int gpc_follow_new(struct gpc_cmd *c, struct gpc_session *s, const char *job,
 	f->o = *options;
 	f->job = gpc_strdup(job);
 	f->started_ms = gpc_boot_ms();
+	f->far = gpc_cmd_is_far(s);
 	gpc_key_job_file(f->folder, job, "");
 	int r = load_view(f, err);
 	if (r)
@@ -348,6 +356,26 @@ static int drain_log(struct gpc_follow *f, struct gpc_error *err)
 	return r ? r : flush_carries(f, err);
 }
 
+/* Where it costs, events tell what a view would, but for an end that nobody has
+ * recorded, and for notes. */
+static bool view_is_due(const struct gpc_follow *f, int64_t now)
+{
+	if (!f->far)
+		return f->saw_event || now - f->viewed_ms >= VIEW_MS;
+	return (f->saw_event && all_over(f)) ||
+		now - f->viewed_ms >= VIEW_FAR_MS;
+}
+
+/* What follows the look: signs of life for others. */
+static void tell_others(struct gpc_follow *f, int64_t now)
+{
+	ensure(f, now);
+	if (f->o.tether)
+		gpc_tether_renew(f->o.tether, f->s->store, f->job);
+	if (f->o.log)
+		gpc_watching_renew(&f->watching, f->s->store, f->job);
+}
+
 int gpc_follow_step(struct gpc_follow *f, bool *ret_ended,
 	struct gpc_error *err)
 {
@@ -362,8 +390,10 @@ int gpc_follow_step(struct gpc_follow *f, bool *ret_ended,
 	r = read_events(f, err);
 	if (!r)
 		r = pump(f, false, &any, err);
-	if (!r && (f->saw_event || now - f->viewed_ms >= VIEW_MS))
+	f->news = any || f->saw_event;
+	if (!r && view_is_due(f, now))
 		r = load_view(f, err);
+	f->saw_event = false;
 	if (r)
 		return r;
 	if (all_over(f)) {
@@ -373,11 +403,34 @@ int gpc_follow_step(struct gpc_follow *f, bool *ret_ended,
 		f->progress = NULL;
 		return r;
 	}
-	ensure(f, now);
-	if (f->o.tether)
-		gpc_tether_renew(f->o.tether, f->s->store, f->job);
+	tell_others(f, now);
 	spin(f);
 	return 0;
+}
+
+static void set_pace(struct gpc_follow *f)
+{
+	bool runs = f->view.state.status == GPC_JOB_RUNNING;
+	int64_t most = runs ? GPC_PAUSE_MOST_MS : GPC_PAUSE_BUSY_MOST_MS;
+
+	/* A tether wants to be renewed eight times in its time. */
+	if (f->o.tether && f->o.tether->within_ms &&
+		f->o.tether->within_ms / 8 < most)
+		most = f->o.tether->within_ms / 8;
+	gpc_pace_set(&f->pace, runs && most >= GPC_PAUSE_MS ? GPC_PAUSE_MS :
+		GPC_PAUSE_BUSY_MS, most);
+}
+
+static void pause_far(struct gpc_follow *f)
+{
+	int64_t left;
+
+	set_pace(f);
+	left = gpc_pace_next(&f->pace, f->news);
+	for (; left > 0 && !gpc_canceled(f->c->cancel); left -= PAUSE_MS) {
+		gpc_sleep_ms(left < PAUSE_MS ? left : PAUSE_MS);
+		spin(f);
+	}
 }
 
 void gpc_follow_pause(struct gpc_follow *f)
@@ -386,6 +439,10 @@ void gpc_follow_pause(struct gpc_follow *f)
 
 	if (gpc_canceled(f->c->cancel))
 		return;
+	if (f->far) {
+		pause_far(f);
+		return;
+	}
 	gpc_store_wait(f->s->store, f->folder, PAUSE_MS);
 	spent = gpc_boot_ms() - f->stepped_ms;
 	if (spent < LEAST_MS && !gpc_canceled(f->c->cancel))
@@ -432,6 +489,7 @@ void gpc_follow_release(struct gpc_follow *f)
 {
 	int64_t start = gpc_boot_ms();
 	gpc_autoptr(gpc_progress) *p = NULL;
+	struct gpc_pace pace = { GPC_PAUSE_BUSY_MS, GPC_PAUSE_BUSY_MOST_MS, 0 };
 	struct gpc_error err = {0};
 
 	if (!f->o.json && f->c->talk.tty && !f->c->talk.quiet) {
@@ -442,7 +500,7 @@ void gpc_follow_release(struct gpc_follow *f)
 		gpc_boot_ms() - start < RELEASE_MS) {
 		ensure(f, gpc_boot_ms());
 		gpc_progress_text(p, NULL);
-		gpc_store_wait(f->s->store, f->folder, PAUSE_MS);
+		gpc_cmd_pause(f->c, f->s, f->folder, PAUSE_MS, &pace, false);
 		gpc_sleep_ms(LEAST_MS);
 		if (load_view(f, &err)) {
 			gpc_log(&f->c->log, GPC_WARN, "%s", err.msg);

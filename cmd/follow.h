@@ -30,7 +30,8 @@ GPC_CLEANUP_POINTER(gpc_follow);
  * every byte of its log was passed on. */
 int gpc_follow_step(struct gpc_follow *f, bool *ret_ended,
 	struct gpc_error *err) gpc_must_check;
-/* Sleeps until there may be more, at most 80 ms. */
+/* Sleeps until there may be more: at most 80 ms, and on a store where each look is
+ * billed up to 5 s when nothing comes. A signal ends it. */
 void gpc_follow_pause(struct gpc_follow *f);
 /* Steps until the end: GPC_ECANCELED on a signal, GPC_ETIMEOUT after timeout_ms
  * (0 = never). */

@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "cmd/job_metrics.h"
+#include "cmd/pause.h"
 #include "cmd/phrase.h"
 #include "core/notify.h"
 #include "core/supervise.h"
@@ -157,8 +158,25 @@ static void add_origin(struct detail *d, struct gpc_session *s,
 	}
 	if (gpc_view_is_over(v))
 		return;
-	gpc_autostr *who = gpc_supervisor_describe(s, v->job.id);
+	gpc_autostr *who = v->supervisor ? gpc_supervisor_words(s,
+		v->supervisor) : gpc_supervisor_describe(s, v->job.id);
 	row(d, "Supervisor:", who);
+}
+
+/* Where each look costs money, what the journal knows must do. */
+static bool far_checkpoints(struct detail *d, struct gpc_session *s,
+	const struct gpc_view *v)
+{
+	const struct gpc_json *spec = gpc_json_get(v->job.spec, "checkpoint");
+	const char *id = v->state.checkpoint;
+
+	if (!gpc_cmd_is_far(s))
+		return false;
+	gpc_autostr *text = id ? gpc_format("newest %s", id) : NULL;
+	row(d, "Checkpoints:", text ? text : gpc_job_status_is_end(
+		v->state.status) ? "none" : gpc_json_get_str(spec, "path") ?
+		"none yet" : "none: a lost node starts over");
+	return true;
 }
 
 static void add_checkpoints(struct detail *d, struct gpc_session *s,
@@ -168,7 +186,8 @@ static void add_checkpoints(struct detail *d, struct gpc_session *s,
 	const struct gpc_json *spec = gpc_json_get(v->job.spec, "checkpoint");
 	gpc_auto(gpc_checkpoint) struct gpc_checkpoint newest = {0};
 
-	if (gpc_checkpoint_list(s->store, v->job.id, &ids, NULL))
+	if (far_checkpoints(d, s, v) ||
+		gpc_checkpoint_list(s->store, v->job.id, &ids, NULL))
 		return;
 	if (!ids.n) {
 		row(d, "Checkpoints:", gpc_job_status_is_end(v->state.status) ?

@@ -7,12 +7,18 @@
 #include "base/time.h"
 #include "cmd/command.h"
 #include "cmd/follow_say.h"
+#include "cmd/pause.h"
 #include "cmd/session_open.h"
 #include "cmd/through.h"
 #include "core/view.h"
+#include "record/journal.h"
 #include "record/keys.h"
+#include "record/watching.h"
 
-enum { PAUSE_MS = 80, LEAST_MS = 15, VIEW_MS = 300, ENSURE_MS = 2000 };
+enum {
+	PAUSE_MS = 80, LEAST_MS = 15, ENSURE_MS = 2000,
+	VIEW_MS = 300, VIEW_FAR_MS = 15000,
+};
 
 struct logs {
 	bool follow, timestamps, only_stderr, only_stdout;
@@ -112,18 +118,50 @@ static bool is_over(const struct reading *x)
 		(x->o->attempt && x->view.state.attempt > x->o->attempt);
 }
 
+static void set_pace(const struct reading *x, struct gpc_pace *p)
+{
+	bool runs = x->view.state.status == GPC_JOB_RUNNING;
+
+	gpc_pace_set(p, runs ? GPC_PAUSE_MS : GPC_PAUSE_BUSY_MS,
+		runs ? GPC_PAUSE_MOST_MS : GPC_PAUSE_BUSY_MOST_MS);
+}
+
+static int note_event(void *arg, const struct gpc_event *e)
+{
+	(void)e;
+	*(bool *)arg = true;
+	return 1;
+}
+
+/* A view takes several requests; whether there is an event more takes one. */
+static int view_is_due(struct reading *x, int64_t since_ms, bool *ret_due,
+	struct gpc_error *err)
+{
+	bool far = gpc_cmd_is_far(x->s);
+
+	*ret_due = since_ms >= (far ? VIEW_FAR_MS : VIEW_MS);
+	return *ret_due || !far ? 0 : gpc_journal_read(x->s->store, x->job,
+		x->view.state.n, note_event, ret_due, err);
+}
+
 static int follow(struct reading *x, struct gpc_error *err)
 {
 	int64_t viewed = gpc_boot_ms(), ensured = 0;
+	struct gpc_watching watching = {0};
+	struct gpc_pace pace = {0};
 	gpc_key folder;
 
 	gpc_key_job_file(folder, x->job, "");
 	while (!is_over(x)) {
 		int64_t now = gpc_boot_ms(), spent;
-		bool any;
-		int r = pump(x, false, &any, err);
+		bool any, due = false;
+		int r;
 
-		if (!r && now - viewed >= VIEW_MS) {
+		gpc_watching_renew(&watching, x->s->store, x->job);
+		r = pump(x, false, &any, err);
+		if (!r)
+			r = view_is_due(x, now - viewed, &due, err);
+		if (!r && due) {
 			viewed = now;
 			r = load(x, err);
 		}
@@ -136,7 +174,8 @@ static int follow(struct reading *x, struct gpc_error *err)
 		if (gpc_canceled(x->c->cancel))
 			return gpc_fail(err, GPC_ECANCELED,
 				"interrupted; %s runs on", x->job);
-		gpc_store_wait(x->s->store, folder, PAUSE_MS);
+		set_pace(x, &pace);
+		gpc_cmd_pause(x->c, x->s, folder, PAUSE_MS, &pace, any || due);
 		spent = gpc_boot_ms() - now;
 		if (spent < LEAST_MS)
 			gpc_sleep_ms(LEAST_MS - spent);

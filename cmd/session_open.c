@@ -29,7 +29,9 @@ int gpc_cmd_session(struct gpc_cmd *c, enum gpc_cmd_store how,
 		.owner = gpc_config_str(&c->config, GPC_CONFIG_OWNER),
 		.create_store = how == GPC_STORE_MAKE,
 		.no_store = how == GPC_STORE_MAY_LACK ||
+			how == GPC_STORE_MAY_BE_KNOWN ||
 			how == GPC_STORE_MAY_FAIL,
+		.id_suffices = how == GPC_STORE_MAY_BE_KNOWN,
 		.tags_suffice = how == GPC_STORE_MAY_FAIL,
 		.local_price = gpc_config_money(&c->config,
 			GPC_CONFIG_LOCAL_PRICE_PER_HOUR),

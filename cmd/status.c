@@ -11,8 +11,9 @@
 #include "cmd/phrase.h"
 #include "cmd/session_open.h"
 #include "cmd/watch.h"
-#include "core/view.h"
+#include "core/view_cache.h"
 #include "record/index.h"
+#include "record/watching.h"
 
 #define DAY_MS ((int64_t)24 * 3600 * 1000)
 enum { VIEWS_LOCAL = 100, VIEWS_FAR = 20 };
@@ -187,7 +188,7 @@ static bool fill(struct gpc_cmd *c, struct gpc_session *s,
 		r->done = true;
 		return true;
 	}
-	int rc = gpc_view_load(s, x->job, &v, &err);
+	int rc = gpc_view_load_done(s, x, &v, &err);
 	if (rc == -GPC_ENOTFOUND)
 		return false;
 	if (rc) {
@@ -277,6 +278,7 @@ static int list(struct gpc_cmd *c, struct gpc_session *s,
 struct watched {
 	struct gpc_session *session;
 	char job[GPC_JOB_ID_SIZE];      /* "" = the list */
+	struct gpc_watching watching;
 	struct rows rows;
 };
 
@@ -378,6 +380,7 @@ static int look_at_job(struct gpc_cmd *c, void *arg, struct gpc_buf *mark,
 
 	if (r)
 		return r;
+	gpc_watching_renew(&w->watching, w->session->store, w->job);
 	*ret_over = gpc_job_status_is_end(v.state.status);
 	gpc_buf_addf(mark, "%lld %d %s", (long long)v.state.n,
 		(int)v.state.status, v.note ? v.note : "");
@@ -394,11 +397,14 @@ static int show_one(struct gpc_cmd *c, struct gpc_session *s,
 	if (!s->store)
 		return gpc_fail(err, GPC_ENOTFOUND, "there is no job %s, and "
 			"no store yet", c->argv[0]);
-	r = gpc_job_find(s, c->argv[0], false, w->job, err);
+	if (!o->watch)
+		r = gpc_view_find(s, c->argv[0], &v, err);
+	else
+		r = gpc_job_find(s, c->argv[0], false, w->job, err);
 	if (!r && o->watch)
 		return gpc_watch(c, o->watch, look_at_job, w, err);
 	if (!r)
-		r = gpc_view_load(s, w->job, &v, err);
+		memcpy(w->job, v.job.id, strlen(v.job.id) + 1);
 	return r ? r : show(c, s, w->job, &v, err);
 }
 
@@ -411,7 +417,7 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 		gpc_fail(err, GPC_EUSAGE, "--watch: expected a time") : 0;
 
 	if (!r)
-		r = gpc_cmd_session(c, GPC_STORE_MAY_LACK, &s, err);
+		r = gpc_cmd_session(c, GPC_STORE_MAY_BE_KNOWN, &s, err);
 	if (r)
 		return r;
 	w.session = s;

@@ -18,20 +18,24 @@ PACKAGES="gcc libc6-dev binutils clang libclang-rt-14-dev meson ninja-build
 OPTIONAL="libclang-rt-14-dev" # absent elsewhere: fewer checks
 
 # What the end-to-end scripts show only slowly or not at all under sanitizers.
-NOT_SANITIZED="bundle completion examples install quickstart soak"
+NOT_SANITIZED="bundle completion examples far_store install quickstart soak"
 # What looks at sources, pages and texts is the same for every build.
 NOT_SANITIZED_TESTS="lint/banned lint/crash lint/fake lint/headers lint/layering
 	lint/man"
 # Under memcheck the program is a script around itself, which cannot be bundled,
 # installed or completed (bundle, completion, install, quickstart); it needs more
 # memory and descriptors than limits and full disks leave it (attack, bad_input);
-# the clock that is faked would be valgrind's (bad_input, manners); time is
-# measured (logs, terminal, soak); valgrind dies of an execve that fails, as for a
-# huge environment (damage); examples and crash would take hours.
-NOT_MEMCHECKED="attack bad_input bundle completion crash damage examples install
-	logs manners quickstart soak terminal"
-LONGEST="crash examples soak recovery bad_input"
+# the clock that is faked would be valgrind's (bad_input, manners); time or requests
+# are measured (far_store, logs, terminal, soak); valgrind dies of an execve that
+# fails, as for a huge environment (damage); examples and crash would take hours.
+NOT_MEMCHECKED="attack bad_input bundle completion crash damage examples far_store
+	install logs manners quickstart soak terminal"
+LONGEST="crash examples soak far_store recovery bad_input"
 ALONE="logs" # it measures
+# What is also done over a store that bills each request (the stand-in's S3), the
+# longest first; and what --long adds.
+OVER_S3="recovery requests two_nodes main_job update results"
+OVER_S3_LONG="json logs tether inputs paid watch credentials notify"
 
 cd "$(dirname "$0")/.." || exit 1
 builds=$(realpath -m "${GPUCLOUD_TEST_BUILDS:-build-tests}")
@@ -266,6 +270,34 @@ e2e_tests() { # BUILD PREFIX EXCEPT
 	done
 }
 
+# The same scripts, each with a store of its own in one bucket. The stand-in runs for
+# all of them.
+over_s3_tests() { # BUILD PREFIX SCRIPTS
+	os_any=
+	for script in $3; do
+		case ${2}s3:e2e/$script in *"$only"*) os_any=yes ;; esac
+	done
+	[ -n "$os_any" ] || return
+	trap 'sh tests/servers/fakecloud.sh stop "$logs/fake"' EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	if ! sh tests/servers/fakecloud.sh start "$logs/fake" >"$logs/fake.log" 2>&1 9>&-; then
+		trap - EXIT INT TERM
+		result skip "${2}s3: $(tail -n 1 "$logs/fake.log")"
+		return
+	fi
+	for script in $3; do
+		one_test "${2}s3:e2e/$script" $e2e_limit sh -c "set -a
+			. '$logs/fake/env'
+			GPUCLOUD_TEST_STORE=\"s3://bucket?endpoint=\$FAKE_S3\"
+			GPUCLOUD_BIN='$builds/$1/cmd/gpucloud'
+			exec sh tests/e2e/$script.sh"
+	done
+	wait
+	sh tests/servers/fakecloud.sh stop "$logs/fake"
+	trap - EXIT INT TERM
+}
+
 closing() {
 	wait
 	passed=$(awk '$1 == "pass" { n += $2 } END { print n + 0 }' "$logs/results")
@@ -317,6 +349,7 @@ if build plain; then
 	meson_tests plain "" ""
 	e2e_tests plain "" ""
 	wait
+	over_s3_tests plain "" "$OVER_S3 ${GPUCLOUD_TEST_LONG:+$OVER_S3_LONG}"
 fi
 say "build with sanitizers"
 export GPUCLOUD_TEST_SANITIZED=1

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "agent/ask.h"
 #include "agent/saver.h"
 #include "agent/system.h"
 #include "base/path.h"
@@ -89,6 +90,64 @@ void gpc_saver_ask(struct gpc_agent *a, const char *label, int64_t number)
 	memcpy(q->label, label_ok(label) ? label : "user",
 		strlen(label_ok(label) ? label : "user"));
 	q->number = number;
+}
+
+static int cannot_save(const struct gpc_agent *a, struct gpc_error *err)
+{
+	const struct gpc_saver *s = a->saver;
+	int r;
+
+	if (!a->spec.checkpoint.path) {
+		r = gpc_fail(err, GPC_ECONFLICT, "%s has no checkpoints: its "
+			"spec names no checkpoint.path", a->job.id);
+		gpc_hint(err, "checkpoint: {path: FOLDER} in the spec says "
+			"what is saved");
+		return r;
+	}
+	if (s && !s->leads)
+		return gpc_fail(err, GPC_EUNSUPPORTED, "rank %d cannot ask "
+			"here: rank 0 saves, for all", a->rank);
+	if (!s || s->finished)
+		return gpc_fail(err, GPC_ECONFLICT, "%s is not running: it was "
+			"not saved", a->job.id);
+	return 0;
+}
+
+void gpc_saver_ask_here(struct gpc_agent *a, const char *label,
+	const char *token)
+{
+	struct gpc_request *q;
+	struct gpc_error err = {0};
+
+	if (cannot_save(a, &err) < 0) {
+		gpc_ask_answer(a, token, NULL, &err);
+		return;
+	}
+	gpc_saver_ask(a, label, 0);
+	q = &a->saver->asked.v[a->saver->asked.n - 1];
+	memcpy(q->token, token, strnlen(token, sizeof(q->token) - 1));
+}
+
+/* n: the number that the save had, or would have had. */
+static void answer(struct gpc_agent *a, int n, int r,
+	const struct gpc_error *err)
+{
+	struct gpc_saver *s = a->saver;
+	gpc_autostr *id = gpc_format("%d-%d-%s", s->attempt, n,
+		s->request.label);
+	struct gpc_error why = {0};
+
+	if (!s->request.token[0])
+		return;
+	if (r == 0 && s->saved) {
+		gpc_ask_answer(a, s->request.token, id, NULL);
+	} else if (r == 0) {
+		gpc_fail(&why, GPC_ECONFLICT, "nothing to save: %s has no file "
+			"yet", s->dir);
+		gpc_ask_answer(a, s->request.token, NULL, &why);
+	} else {
+		gpc_ask_answer(a, s->request.token, NULL, err);
+	}
 }
 
 bool gpc_saver_works(const struct gpc_agent *a)
@@ -393,6 +452,7 @@ void gpc_saver_done(struct gpc_agent *a, int r, const struct gpc_error *err)
 	struct gpc_saver *s = a->saver;
 	enum gpc_saver_task task = s->task;
 	int64_t now = gpc_boot_ms();
+	int number = s->n;
 
 	if (task == GPC_SAVER_PRUNE) {
 		prune_done(a, r, err);
@@ -415,6 +475,8 @@ void gpc_saver_done(struct gpc_agent *a, int r, const struct gpc_error *err)
 	}
 	if (r == 0 && s->empty && task == GPC_SAVER_FORCE)
 		gpc_agent_note(a, "nothing to save: %s has no file yet", s->dir);
+	if (task == GPC_SAVER_FORCE)
+		answer(a, number, r, err);
 	s->task = GPC_SAVER_IDLE;
 	gpc_trim_memory();
 }

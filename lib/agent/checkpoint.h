@@ -10,6 +10,9 @@ void gpc_saver_free(struct gpc_saver *s);
  * the event, kept in the record so that who asked finds it. Rank 0 (or every
  * rank with ranks: all) acts upon it, the others ignore it. */
 void gpc_saver_ask(struct gpc_agent *a, const char *label, int64_t number);
+/* The same for the job itself, whose token stands for the answer (ask.h). */
+void gpc_saver_ask_here(struct gpc_agent *a, const char *label,
+	const char *token);
 /* Starts what is due if the worker is free: saves, and the newest `prune` that
  * the state names, between two saves. Call it each second. */
 void gpc_saver_tick(struct gpc_agent *a, int64_t now_ms);

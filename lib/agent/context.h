@@ -10,6 +10,7 @@
 #include "agent/worker.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/pace.h"
 #include "dep/nvml.h"
 #include "model/job.h"
 #include "model/node.h"
@@ -17,6 +18,7 @@
 #include "provider/cgroup.h"
 #include "provider/node_file.h"
 #include "record/tether.h"
+#include "record/watching.h"
 #include "store/store.h"
 
 enum {
@@ -107,6 +109,8 @@ struct gpc_agent {
 	/* facts under way */
 	int64_t beat_n, beat_due_ms;
 	int64_t poll_due_ms, tick_due_ms, ask_due_ms;
+	int ask_fd;                   /* ask.h; -1 = none */
+	char *ask_path;
 	int64_t retry_ms;             /* boot clock: a failed fact's next try */
 	int64_t step_since_ms, report_since_ms;  /* boot clock */
 	char *note;
@@ -117,6 +121,11 @@ struct gpc_agent {
 	int64_t idle_since_ms;        /* boot clock; 0 = not idle */
 	int64_t sample_due_ms;
 	struct gpc_tether_watch tether;
+	struct gpc_watchers watchers;
+	bool watched;                 /* somebody reads along */
+	struct gpc_pace pace;         /* of looks at the journal */
+	int64_t polled_n;             /* seen_n at the look before */
+	int64_t peers_due_ms;
 };
 
 /* Says it in the agent's stream (and in its log until there is one). */

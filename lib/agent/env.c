@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/ask.h"
 #include "agent/facts.h"
 #include "agent/limits.h"
 #include "base/path.h"
@@ -95,6 +96,8 @@ static void add_ours(const struct gpc_agent *a, struct gpc_pairs *e)
 	gpc_pairs_set(e, "GPUCLOUD_SHARD", "0");
 	gpc_pairs_set(e, "GPUCLOUD_NUM_SHARDS", "1");
 	gpc_pairs_set(e, "GPUCLOUD_STORE", a->node->store_url);
+	if (a->ask_path)
+		gpc_pairs_set(e, GPC_ASK_ENV, a->ask_path);
 }
 
 static void add_aliases(const struct gpc_agent *a, struct gpc_pairs *e)

@@ -37,6 +37,8 @@ struct gpc_logs {
 	int in[GPC_LOGS_PIPES], out[GPC_LOGS_PIPES];
 	struct gpc_stream_writer *w[STREAMS];
 	int64_t due_ms[STREAMS];
+	bool far;                  /* each put is a request */
+	int64_t interval_ms;
 	int64_t rest_until_ms, flood_until_ms;
 	char *chunk;
 	size_t held;               /* bytes of chunk that the store refused */
@@ -77,12 +79,17 @@ int gpc_logs_new(struct gpc_store *s, const char *job, int attempt, int rank,
 		gpc_logs_free(l);
 		return r;
 	}
+	l->far = !(s->caps & GPC_STORE_APPEND);
+	l->interval_ms = INTERVAL_MS;
 	for (int i = 0; i < STREAMS; i++) {
 		gpc_key key;
 
 		l->w[i] = gpc_stream_writer_new(s,
 			gpc_key_rank(key, job, attempt, rank, folders[i]),
 			i <= LOG ? INTERVAL_MS : SLOW_INTERVAL_MS);
+		/* Whoever writes here writes that one first. */
+		if (l->far && i != AGENT)
+			gpc_stream_trust_new(l->w[i]);
 	}
 	l->chunk = gpc_alloc(CHUNK);
 	*ret_l = l;
@@ -140,6 +147,11 @@ static void tick(struct gpc_logs *l, int stream, int64_t now_ms)
 	int64_t next = now_ms + FAR_MS;
 	int r = 0;
 
+	/* With the log's bytes is soon enough where a put costs money. */
+	if (stream == MARKS && l->far) {
+		l->due_ms[MARKS] = next;
+		return;
+	}
 	/* The two have clocks of their own, and a full one goes out early. */
 	if (stream == LOG && gpc_stream_is_due(l->w[LOG], now_ms))
 		r = gpc_stream_send(l->w[MARKS], now_ms, &err);
@@ -261,6 +273,15 @@ int64_t gpc_logs_next_ms(const struct gpc_logs *l)
 		if (l->rest_until_ms > gpc_boot_ms() && l->rest_until_ms < next)
 			next = l->rest_until_ms;
 	return next;
+}
+
+void gpc_logs_set_interval(struct gpc_logs *l, int64_t interval_ms)
+{
+	if (interval_ms == l->interval_ms)
+		return;
+	l->interval_ms = interval_ms;
+	gpc_stream_set_interval(l->w[LOG], interval_ms);
+	l->due_ms[LOG] = 0;
 }
 
 void gpc_logs_close_writers(struct gpc_logs *l)

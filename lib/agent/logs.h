@@ -28,6 +28,9 @@ int gpc_logs_poll_fd(const struct gpc_logs *l, int source, int64_t now_ms);
 void gpc_logs_pump(struct gpc_logs *l, int64_t now_ms);
 /* When to pump next at the latest. */
 int64_t gpc_logs_next_ms(const struct gpc_logs *l);
+/* How long bytes wait before they go to a store that does not append; 10 s at
+ * first. */
+void gpc_logs_set_interval(struct gpc_logs *l, int64_t interval_ms);
 /* After the last child: closes our write ends, so that reading meets an end. */
 void gpc_logs_close_writers(struct gpc_logs *l);
 /* True once both pipes have ended. */

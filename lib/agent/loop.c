@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "agent/artifacts.h"
+#include "agent/ask.h"
 #include "agent/birth.h"
 #include "agent/checkpoint.h"
 #include "agent/child.h"
@@ -24,6 +25,7 @@
 #include "agent/requests.h"
 #include "agent/restore.h"
 #include "agent/system.h"
+#include "agent/thrift.h"
 #include "base/crash.h"
 #include "base/fd.h"
 #include "base/path.h"
@@ -32,7 +34,6 @@
 
 enum {
 	TICK_MS = 1000, STEP_MS = 100,
-	POLL_LOCAL_MS = 500, POLL_FAR_MS = 5000,
 	FULL_MS = 10000,           /* no room for logs: then the job ends */
 	PIPE_END_MS = 5000, RETRY_MS = 1000,
 };
@@ -136,6 +137,7 @@ static void begin_save(struct gpc_agent *a)
 {
 	GPC_CRASH("agent.program_ended");
 	gpc_agent_phase(a, GPC_PHASE_SAVE);
+	gpc_requests_poll(a);         /* a save that was asked for meanwhile */
 	if (a->stop.asked && !a->stop.save) {
 		gpc_worker_cancel(a->worker);
 		gpc_saver_close(a);
@@ -360,17 +362,21 @@ static void check_room(struct gpc_agent *a, int64_t now_ms)
 static void tick(struct gpc_agent *a, int64_t now_ms)
 {
 	if (now_ms >= a->poll_due_ms) {
-		a->poll_due_ms = now_ms + (a->store->caps & GPC_STORE_LOCAL
-			? POLL_LOCAL_MS : POLL_FAR_MS);
+		a->polled_n = a->seen_n;
 		gpc_requests_poll(a);
+		a->poll_due_ms = now_ms + gpc_thrift_poll_ms(a);
 	}
 	if (now_ms >= a->tick_due_ms) {
 		a->tick_due_ms = now_ms + TICK_MS;
 		gpc_limits_tick(a, now_ms);
 		if (a->metrics)
 			gpc_metrics_tick(a->metrics);
-		if (a->step > GPC_STEP_PEERS && a->step <= GPC_STEP_RUN)
+		if (a->step > GPC_STEP_PEERS && a->step <= GPC_STEP_RUN
+			&& now_ms >= a->peers_due_ms) {
+			a->peers_due_ms = now_ms + gpc_thrift_peers_ms(a);
 			gpc_peers_watch(a, now_ms);
+		}
+		gpc_thrift_tick(a, now_ms);
 		check_room(a, now_ms);
 	}
 	gpc_saver_tick(a, now_ms);
@@ -405,6 +411,7 @@ static void wait_for_something(struct gpc_agent *a, int child_fd)
 			.events = POLLIN },
 		{ .fd = gpc_logs_poll_fd(a->logs, GPC_LOGS_ERR, now),
 			.events = POLLIN },
+		{ .fd = a->ask_fd, .events = POLLIN },
 	};
 
 	if (poll(p, sizeof(p) / sizeof(*p), timeout_ms(a, now)) <= 0)
@@ -422,6 +429,7 @@ static void run_loop(struct gpc_agent *a, int child_fd)
 
 		wait_for_something(a, child_fd);
 		now = gpc_boot_ms();
+		gpc_ask_take(a);
 		gpc_agent_reap(a);
 		gpc_logs_pump(a->logs, now);
 		if (gpc_worker_take(a->worker, &r, &err))
@@ -465,7 +473,7 @@ int gpc_agent_run(const struct gpc_agent_options *options,
 	const struct gpc_node_file *node)
 {
 	struct gpc_agent a = { .options = options, .node = node,
-		.step = GPC_STEP_RESTORE, .failed_rank = -1 };
+		.step = GPC_STEP_RESTORE, .failed_rank = -1, .ask_fd = -1 };
 	struct gpc_error err = {0};
 	int child_fd = -1, r;
 

@@ -20,7 +20,21 @@
 #include "base/time.h"
 #include "record/keys.h"
 
-enum { OTHERS_GRACE_MS = 15000, PEERS_MAX = 4 << 20 };
+enum { OTHERS_GRACE_MS = 15000, PEERS_MAX = 4 << 20, FAR_LOOK_MS = 1000,
+	SETTLE_MS = 500, SETTLE_FAR_MS = 2000 };
+
+/* Where a look costs money it is not taken with every turn of the loop. */
+static bool may_look(struct gpc_agent *a)
+{
+	int64_t now = gpc_boot_ms();
+
+	if (a->store->caps & GPC_STORE_LOCAL)
+		return true;
+	if (now < a->peers_due_ms)
+		return false;
+	a->peers_due_ms = now + FAR_LOOK_MS;
+	return true;
+}
 
 static int free_port(const char *address)
 {
@@ -121,6 +135,8 @@ bool gpc_peers_ready(struct gpc_agent *a)
 		add_peer(&a->peers, 0, a->address, a->node->id);
 		return true;
 	}
+	if (!may_look(a))
+		return false;
 	return a->rank == 0 ? collect(a) : read_peers(a);
 }
 
@@ -147,6 +163,8 @@ bool gpc_peers_barrier(struct gpc_agent *a)
 {
 	if (a->spec.num_nodes < 2 || !a->spec.recovery.barrier)
 		return true;
+	if (!may_look(a))
+		return false;
 	if (a->rank != 0) {
 		say(a, "ready");
 		return says(a, 0, "go");
@@ -292,7 +310,8 @@ bool gpc_peers_settled(struct gpc_agent *a, int64_t now_ms)
 
 	if (now_ms < a->retry_ms)
 		return false;
-	a->retry_ms = now_ms + 500;
+	a->retry_ms = now_ms + (a->store->caps & GPC_STORE_LOCAL ? SETTLE_MS
+		: SETTLE_FAR_MS);
 	if (a->rank == 0)
 		return settle_as_leader(a, now_ms);
 	if (gpc_agent_get_exit(a, -1, &verdict, &found, NULL) == 0 && found)

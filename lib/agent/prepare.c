@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/ask.h"
 #include "agent/checkpoint.h"
 #include "agent/limits.h"
 #include "agent/peers.h"
@@ -107,6 +108,7 @@ int gpc_prepare(struct gpc_agent *a, struct gpc_error *err)
 	if (r < 0)
 		return r;
 	gpc_peers_self(a);
+	gpc_ask_open(a);
 	r = read_spec(a, err);
 	if (r == 0)
 		r = make_reserve(a, err);
@@ -129,6 +131,7 @@ int gpc_prepare(struct gpc_agent *a, struct gpc_error *err)
 
 void gpc_prepare_undo(struct gpc_agent *a)
 {
+	gpc_ask_close(a);
 	gpc_worker_free(a->worker);
 	gpc_saver_free(a->saver);
 	gpc_metrics_free(a->metrics);

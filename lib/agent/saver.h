@@ -5,7 +5,11 @@
 #include "agent/context.h"
 #include "dep/json.h"
 
-struct gpc_request { char label[25]; int64_t number; };
+struct gpc_request {
+	char label[25];
+	char token[17];              /* asked here, by this; "" = by an event */
+	int64_t number;
+};
 
 struct gpc_saver {
 	/* fixed */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/crash.h"
+#include "base/pace.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "base/time.h"
@@ -17,6 +18,8 @@
 #include "record/keys.h"
 
 #define POLL_MS 100
+#define FAR_LEAST_MS 300        /* where each look costs money */
+#define FAR_MOST_MS 2000
 #define INTENT_MS 600000
 #define RELIST_ROUND 19         /* right before a supervisor is looked for */
 
@@ -188,6 +191,7 @@ static char *unreleased(const struct gpc_view *v)
 int gpc_release_wait(struct gpc_session *s, const char *job,
 	int64_t timeout_ms, struct gpc_error *err)
 {
+	struct gpc_pace pace = { FAR_LEAST_MS, FAR_MOST_MS, 0 };
 	int64_t until = gpc_boot_ms() + timeout_ms;
 
 	for (int round = 0;; round++) {
@@ -212,6 +216,7 @@ int gpc_release_wait(struct gpc_session *s, const char *job,
 			gpc_hint(err, "`gpucloud release %s` waits again", job);
 			return r;
 		}
-		gpc_sleep_ms(POLL_MS);
+		gpc_sleep_ms(s->store->caps & GPC_STORE_LOCAL ? POLL_MS :
+			gpc_pace_next(&pace, false));
 	}
 }

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "core/prune.h"
 #include "core/submit.h"
+#include "core/supervise.h"
 #include "model/job_signal.h"
 #include "record/index.h"
 #include "record/job.h"
@@ -48,6 +49,8 @@ int gpc_request_cancel(struct gpc_session *s, const char *job, bool now,
 		gpc_json_set_bool(data, "now", now);
 		r = gpc_journal_append(&j, GPC_EVENT_CANCEL, data, err);
 		if (r == 0)
+			gpc_supervisor_wake(s);
+		if (r == 0)
 			return 0;
 		if (r == -GPC_ECONFLICT)
 			r = 0;
@@ -73,6 +76,8 @@ static int ask_live(struct gpc_session *s, const char *job,
 		r = gpc_journal_append(&j, type, gpc_json_copy(payload), err);
 		if (r == 0 && ret_n)
 			*ret_n = j.state.n;
+		if (r == 0)
+			gpc_supervisor_wake(s);
 		if (r == 0)
 			return 0;
 		if (r == -GPC_ECONFLICT)
@@ -198,7 +203,11 @@ static int put_again(struct gpc_session *s, const struct gpc_job *job,
 {
 	int r = put_secrets_again(s, job, secrets, err);
 
-	return r < 0 ? r : gpc_index_put_live(s->store, job, err);
+	if (r == 0)
+		r = gpc_index_put_live(s->store, job, err);
+	if (r == 0)
+		gpc_supervisor_wake(s);
+	return r;
 }
 
 int gpc_request_resume(struct gpc_session *s, const char *id,

@@ -130,6 +130,31 @@ static int without_store(struct gpc_session *s, int r, struct gpc_error *err)
 		0 : r;
 }
 
+static bool is_known(struct gpc_session *s)
+{
+	gpc_autostr *id = NULL;
+
+	if (!s->options.id_suffices || s->store->caps & GPC_STORE_LOCAL)
+		return false;
+	id = recall_id(s);
+	if (!id || strlen(id) >= sizeof(s->store->id))
+		return false;
+	memcpy(s->store->id, id, strlen(id) + 1);
+	return true;
+}
+
+/* A journal whose writers are not kept apart buys a machine twice one day. */
+static int holds_data_only(const struct gpc_session *s, struct gpc_error *err)
+{
+	int r = gpc_fail(err, GPC_ECONFIG, "%s can hold data, but no jobs: it does "
+		"not refuse to create an object that exists already, so "
+		"supervisors could not be kept apart", s->store->url);
+
+	gpc_hint(err, "use a folder (--store file:///PATH), or a service that honours "
+		"`If-None-Match: *`: Amazon S3, MinIO, Ceph, R2");
+	return r;
+}
+
 static int open_store(struct gpc_session *s, unsigned flags,
 	struct gpc_error *err)
 {
@@ -138,10 +163,14 @@ static int open_store(struct gpc_session *s, unsigned flags,
 
 	if (r == 0) {
 		s->store->cancel = s->cancel;
+		if (is_known(s))
+			return 0;
 		r = gpc_store_identify(s->store, flags, err);
 	}
 	if (r < 0)
 		return without_store(s, r, err);
+	if (s->options.create_store && !(s->store->caps & GPC_STORE_IF_ABSENT))
+		return holds_data_only(s, err);
 	remember_id(s);
 	return 0;
 }

@@ -18,6 +18,12 @@
 #define MAX_ACTIONS 4200
 #define MAX_ROUNDS 64
 #define CHECK_MS 15000
+#define CHECK_FAR_MS 60000
+/* Where each look costs money: while nothing runs yet, and later. */
+#define FAR_LEAST_MS 300
+#define FAR_MOST_MS 2000
+#define FAR_RUN_LEAST_MS 1000
+#define FAR_RUN_MOST_MS 5000
 #define REOPENED_MS 10000
 
 /* --- life ------------------------------------------------------------------ */
@@ -48,6 +54,7 @@ int gpc_supervision_new(struct gpc_session *s, const char *job,
 	r = load(sv, job, err);
 	if (r < 0)
 		return r;
+	sv->checked_ms = gpc_boot_ms();
 	sv->policy = gpc_recover_policy(&sv->spec);
 	gpc_journal_init(&sv->journal, s->store, job, by);
 	*ret_sv = gpc_steal(&sv);
@@ -72,6 +79,7 @@ void gpc_supervision_free(struct gpc_supervision *sv)
 	gpc_vec_free(&sv->pulses);
 	free(sv->seen);
 	free(sv->note);
+	free(sv->node_note);
 	free(sv);
 }
 
@@ -307,7 +315,8 @@ static int check_job(struct gpc_supervision *sv, struct gpc_error *err)
 	gpc_key key;
 	int r;
 
-	if (sv->checked_ms && now - sv->checked_ms < CHECK_MS)
+	if (sv->checked_ms && now - sv->checked_ms <
+		(gpc_supervision_is_far(sv) ? CHECK_FAR_MS : CHECK_MS))
 		return 0;
 	r = gpc_store_head(sv->session->store, gpc_key_job(key, sv->job.id),
 		NULL, err);
@@ -333,14 +342,37 @@ static int check_tether(struct gpc_supervision *sv, bool *progressed,
 		progressed, err);
 }
 
-static int64_t wake_ms(const struct gpc_supervision *sv)
+bool gpc_supervision_is_far(const struct gpc_supervision *sv)
+{
+	return !(sv->session->store->caps & GPC_STORE_LOCAL);
+}
+
+static int64_t far_pause_ms(struct gpc_supervision *sv)
+{
+	bool runs = sv->journal.state.status == GPC_JOB_RUNNING;
+	int64_t sign = 0;
+	bool news;
+
+	gpc_vec_each(p, &sv->pulses) {
+		if (p->changed_ms > sign)
+			sign = p->changed_ms;
+	}
+	news = sign != sv->paced_ms || sv->journal.state.n != sv->paced_n;
+	sv->paced_ms = sign;
+	sv->paced_n = sv->journal.state.n;
+	gpc_pace_set(&sv->pace, runs ? FAR_RUN_LEAST_MS : FAR_LEAST_MS,
+		runs ? FAR_RUN_MOST_MS : FAR_MOST_MS);
+	return gpc_pace_next(&sv->pace, news);
+}
+
+static int64_t wake_ms(struct gpc_supervision *sv)
 {
 	int64_t ms = sv->journal.state.status == GPC_JOB_RUNNING ? 250 : 50;
 
 	/* It has just come and may be the first: the others are heard now. */
 	if (sv->row && sv->crew->round && sv->row_round == sv->crew->round)
 		return 0;
-	return ms;
+	return gpc_supervision_is_far(sv) ? far_pause_ms(sv) : ms;
 }
 
 /* The job's part of the world as it is now; *ret_over: it needs nobody. */

@@ -13,7 +13,9 @@
 #include "base/rand.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "core/kept.h"
 #include "core/own_folders.h"
+#include "core/supervise.h"
 #include "record/index.h"
 #include "record/job.h"
 #include "record/journal.h"
@@ -329,6 +331,9 @@ static int write_records(struct gpc_session *s, const struct gpc_spec *spec,
 	 * needs the event next adds it. */
 	if (put_first_event(s, job->id, spec->num_nodes, &why) < 0)
 		gpc_log(s->log, GPC_WARN, "%s", why.msg);
+	gpc_supervisor_wake(s);
+	if (!*ret_existed)
+		gpc_keep_job(s, job);
 	GPC_CRASH("submit.done");
 	return 0;
 }

@@ -6,6 +6,7 @@
  * the submit looked at the lock is found then. */
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/crash.h"
@@ -21,9 +22,14 @@
 #include "record/keys.h"
 
 #define RELIST_MS 500
+#define RELIST_FAR_MS 30000     /* submits and requests from here wake us */
+#define TURN_MS 500
+#define TURN_FAR_MS 200         /* between looks whether somebody woke us */
 #define RENEW_MS 5000
 #define STALE_MS 60000
 #define SWEEP_MS 60000
+#define SWEEP_FAR_MS 600000
+#define LEFTOVERS_FAR_MS 3600000
 #define SAY_AGAIN_MS 600000
 #define LOOK_MS 100             /* for how long somebody may look at the lock */
 #define EXEC_MS 20000           /* a machine that swaps */
@@ -45,7 +51,9 @@ struct gang {
 	GPC_VEC(struct gang_member) members;
 	int64_t listed_ms, swept_ms, renewed_ms;
 	int lock_fd;
-	const char *lock_path;
+	const char *lock_path, *wake_path;
+	uint64_t woken;               /* print of the file as last seen */
+	bool far;                     /* the store bills each request */
 	struct complaint said;
 };
 
@@ -97,7 +105,7 @@ static void drop_unlisted(struct gang *g)
 static int gang_list(struct gang *g, struct gpc_error *err)
 {
 	gpc_auto(gpc_index) struct gpc_index index = {0};
-	int r = gpc_index_list(g->session->store, INT64_MAX, &index, err);
+	int r = gpc_index_list_live(g->session->store, &index, err);
 
 	if (r < 0)
 		return r;
@@ -201,7 +209,8 @@ static void gang_sort(struct gang *g)
 
 static int64_t gang_step(struct gang *g)
 {
-	int64_t now = gpc_boot_ms(), next = now + 500;
+	int64_t now = gpc_boot_ms();
+	int64_t next = now + (g->far ? TURN_FAR_MS : TURN_MS);
 
 	gang_sort(g);
 	g->crew.round++;
@@ -226,6 +235,27 @@ static bool gang_is_idle(const struct gang *g)
 	return true;
 }
 
+static char *lock_path(struct gpc_session *s, const char *suffix)
+{
+	gpc_autostr *name = gpc_format("supervise-%s.%s", s->store->id, suffix);
+
+	return gpc_path_join(s->place.state_dir, name);
+}
+
+/* Its lists cost money, and what they find is harmless for a while. */
+static bool sweep_is_due(struct gang *g)
+{
+	gpc_autostr *path = lock_path(g->session, "swept");
+	int64_t age = gpc_lock_age_ms(path);
+	struct gpc_error why;
+
+	if (age >= 0 && age < LEFTOVERS_FAR_MS)
+		return false;
+	if (gpc_write_file(path, "", 0, 0600, &why) < 0)
+		gpc_log(g->session->log, GPC_VERBOSE, "%s", why.msg);
+	return true;
+}
+
 /* Nodes that a crash left behind, first of all and once a minute. */
 static void gang_sweep(struct gang *g)
 {
@@ -233,11 +263,14 @@ static void gang_sweep(struct gang *g)
 	int64_t now = gpc_boot_ms();
 	int n = 0;
 
-	if (g->swept_ms && now - g->swept_ms < SWEEP_MS)
+	if (g->swept_ms && now - g->swept_ms < (g->far ? SWEEP_FAR_MS :
+		SWEEP_MS))
 		return;
 	g->swept_ms = now;
 	if (gpc_reconcile(g->session, &n, &err) < 0)
 		gpc_log(g->session->log, GPC_WARN, "reconcile: %s", err.msg);
+	if (g->far && !sweep_is_due(g))
+		return;
 	if (gpc_leftovers_sweep(g->session, &err) < 0)
 		gpc_log(g->session->log, GPC_WARN, "sweep: %s", err.msg);
 }
@@ -265,6 +298,24 @@ static bool is_round_over(const struct gang *g, int64_t started_ms)
 		!g->crew.notices;
 }
 
+/* Somebody here wrote something for us: all is looked at anew. */
+static void gang_hear(struct gang *g)
+{
+	struct stat st;
+	uint64_t print;
+
+	if (!g->far || stat(g->wake_path, &st) < 0)
+		return;
+	print = (uint64_t)st.st_ino ^ (uint64_t)st.st_mtim.tv_sec << 30 ^
+		(uint64_t)st.st_mtim.tv_nsec;
+	if (print == g->woken)
+		return;
+	g->woken = print;
+	g->listed_ms = 0;
+	gpc_vec_each(m, &g->members)
+		m->due_ms = 0;
+}
+
 static int gang_run(struct gang *g, bool once, struct gpc_error *err)
 {
 	int64_t started = gpc_boot_ms();
@@ -273,7 +324,9 @@ static int gang_run(struct gang *g, bool once, struct gpc_error *err)
 		int64_t wait;
 		int r = 0;
 
-		if (gpc_boot_ms() - g->listed_ms >= RELIST_MS || !g->listed_ms)
+		gang_hear(g);
+		if (gpc_boot_ms() - g->listed_ms >= (g->far ? RELIST_FAR_MS :
+			RELIST_MS) || !g->listed_ms)
 			r = gang_list(g, err);
 		if (r < 0 && once)
 			return r;
@@ -288,13 +341,6 @@ static int gang_run(struct gang *g, bool once, struct gpc_error *err)
 		gpc_sleep_ms(wait);
 	}
 	return 0;
-}
-
-static char *lock_path(struct gpc_session *s, const char *suffix)
-{
-	gpc_autostr *name = gpc_format("supervise-%s.%s", s->store->id, suffix);
-
-	return gpc_path_join(s->place.state_dir, name);
 }
 
 /* Waits for those who hold it for a moment. */
@@ -315,7 +361,9 @@ static int take_lock(const char *path, int64_t wait_ms, int *ret_fd,
 int gpc_supervise_run(struct gpc_session *s, bool once, struct gpc_error *err)
 {
 	gpc_autostr *path = lock_path(s, "lock");
-	struct gang g = { .session = s };
+	gpc_autostr *wake = lock_path(s, "wake");
+	struct gang g = { .session = s, .wake_path = wake,
+		.far = !(s->store->caps & GPC_STORE_LOCAL) };
 	int r = gpc_mkdirs(s->place.state_dir, 0700, err);
 
 	while (r == 0) {
@@ -413,6 +461,22 @@ static int start_one(struct gpc_session *s, const char *lock,
 		r = look_at_lock(lock, &held, err);
 	}
 	return r;
+}
+
+void gpc_supervisor_wake(struct gpc_session *s)
+{
+	gpc_autostr *path = NULL;
+	struct gpc_error why;
+	int r;
+
+	if (s->store->caps & GPC_STORE_LOCAL)
+		return;
+	path = lock_path(s, "wake");
+	r = gpc_mkdirs(s->place.state_dir, 0700, &why);
+	if (r == 0)
+		r = gpc_write_file(path, "", 0, 0600, &why);
+	if (r < 0)
+		gpc_log(s->log, GPC_VERBOSE, "%s", why.msg);
 }
 
 int64_t gpc_supervisor_silent_ms(struct gpc_session *s)

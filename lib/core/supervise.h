@@ -36,9 +36,20 @@ int64_t gpc_supervisor_silent_ms(struct gpc_session *s);
  * too long (stopped, stuck) is replaced. */
 int gpc_supervisor_ensure(struct gpc_session *s, struct gpc_error *err)
 	gpc_must_check;
+/* Tells it that something was just written to the store that it should look at
+ * at once; it looks seldom at a store that is not of this machine. Only haste is
+ * lost where that fails. */
+void gpc_supervisor_wake(struct gpc_session *s);
 /* Who supervises this job, for people: "process 1234 on HOST" or "nobody: ...".
  * Owned. */
 char *gpc_supervisor_describe(struct gpc_session *s, const char *job);
+/* The record of who supervises a job, "" when there is none (owned), and the same
+ * words of such a text. *ret_stale (may be NULL): nobody renews it any more, as far
+ * as this can be seen at once. */
+int gpc_supervisor_record(struct gpc_session *s, const char *job,
+	char **ret_text, bool *ret_stale, struct gpc_error *err) gpc_must_check;
+char *gpc_supervisor_words(struct gpc_session *s, const char *record);
 /* The same as {alive, pid, user, host, text}: alive is null where only time can
  * tell, and false when there is none yet, whose other fields are null. Owned. */
-struct gpc_json *gpc_supervisor_json(struct gpc_session *s, const char *job);
+struct gpc_json *gpc_supervisor_words_json(struct gpc_session *s,
+	const char *record);

@@ -5,6 +5,7 @@
 #include "core/crew.h"
 #include "core/notify.h"
 #include "core/supervise.h"
+#include "base/pace.h"
 #include "core/session.h"
 #include "model/node.h"
 #include "model/spec.h"
@@ -17,6 +18,7 @@ struct gpc_pulse {
 	int attempt, rank;
 	int64_t beat_n;               /* -1 = none seen yet */
 	int64_t changed_ms;
+	int64_t read_ms;              /* last look */
 	enum gpc_phase phase;
 };
 /* When this process first saw a node that has to go; when it was last told to
@@ -54,6 +56,8 @@ struct gpc_supervision {
 	int64_t renewals;
 	int64_t ran_ms;               /* as the rank that ended says; else 0 */
 	char *note;                   /* what the job waits for; shown by status */
+	char *node_note;              /* what rank 0 says, where a look costs money:
+	                               * so status need not ask each rank */
 
 	GPC_VEC(struct gpc_source *) sources;
 	struct gpc_pairs refused;     /* offers of which nothing could be had just
@@ -74,6 +78,10 @@ struct gpc_supervision {
 	                               * was seen first */
 	int failed_attempt;
 	int64_t checkpoints_ms;       /* boot clock of the last list */
+	int64_t outcome_ms;           /* boot clock: ends were looked for */
+	struct gpc_pace pace;         /* where each look costs money */
+	int64_t paced_n, paced_ms;    /* the state and the newest sign of life
+	                               * at the step before */
 	struct gpc_tether_watch tether;
 	GPC_VEC(struct gpc_pulse) pulses;
 	GPC_VEC(struct gpc_leaving) leaving;
@@ -92,6 +100,8 @@ int gpc_supervision_let_go(struct gpc_supervision *sv,
 	struct gpc_error *err) gpc_must_check;
 void gpc_supervision_note(struct gpc_supervision *sv, const char *fmt, ...)
 	gpc_printf(2, 3);             /* NULL clears it */
+
+bool gpc_supervision_is_far(const struct gpc_supervision *sv);
 
 /* Appends; *progressed also when somebody else was first (decide again). */
 int gpc_supervision_append(struct gpc_supervision *sv,

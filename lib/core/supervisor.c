@@ -15,17 +15,26 @@
 
 #define STALE_MS 60000
 #define RENEW_MS 15000
+#define RENEW_FAR_MS 20000
 #define RECORD_MAX ((size_t)16 << 10)
 
+static int add(void *arg, const void *data, size_t n, struct gpc_error *err)
+{
+	gpc_buf_add(arg, data, n);
+	return gpc_buf_check(arg, err);
+}
+
+/* ret_o may be NULL. */
 static int read_record(struct gpc_store *s, const char *job, char **ret_text,
-	struct gpc_error *err)
+	struct gpc_object *ret_o, struct gpc_error *err)
 {
 	struct gpc_buf b = {0};
 	gpc_key key;
 	int r;
 
+	gpc_buf_init(&b, RECORD_MAX);
 	gpc_key_job_file(key, job, "supervisor");
-	r = gpc_store_get(s, key, RECORD_MAX, &b, err);
+	r = gpc_store_get_range(s, key, 0, -1, add, &b, ret_o, err);
 	if (r < 0) {
 		gpc_buf_clear(&b);
 		*ret_text = gpc_strdup("");
@@ -51,8 +60,9 @@ static int put_record(struct gpc_supervision *sv, int64_t now_ms,
 	gpc_json_set_int(j, "pid", getpid());
 	gpc_json_set_int(j, "start", (int64_t)gpc_proc_start(getpid()));
 	gpc_json_set_int(j, "n", ++sv->renewals);
-	if (sv->note)
-		gpc_json_set_str(j, "note", sv->note);
+	if (sv->note || sv->node_note)
+		gpc_json_set_str(j, "note", sv->note ? sv->note :
+			sv->node_note);
 	sv->renewed_ms = now_ms;
 	text = gpc_json_print(j);
 	gpc_key_job_file(key, sv->job.id, "supervisor");
@@ -131,11 +141,12 @@ int gpc_supervision_hold(struct gpc_supervision *sv, int64_t now_ms,
 
 	*ret_holding = gpc_eq(sv->journal.state.supervisor, sv->id);
 	if (*ret_holding) {
-		if (sv->renewed_ms && now_ms - sv->renewed_ms < RENEW_MS)
+		if (sv->renewed_ms && now_ms - sv->renewed_ms <
+			(gpc_supervision_is_far(sv) ? RENEW_FAR_MS : RENEW_MS))
 			return 0;
 		return put_record(sv, now_ms, err);
 	}
-	r = read_record(sv->session->store, sv->job.id, &text, err);
+	r = read_record(sv->session->store, sv->job.id, &text, NULL, err);
 	if (r < 0) {
 		free(text);
 		return r;
@@ -181,30 +192,63 @@ static char *describe_record(struct gpc_session *s, const struct gpc_json *rec)
 		host ? host : "?");
 }
 
-/* NULL when there is none yet. */
-static struct gpc_json *load_record(struct gpc_session *s, const char *job)
+int gpc_supervisor_record(struct gpc_session *s, const char *job,
+	char **ret_text, bool *ret_stale, struct gpc_error *err)
 {
+	gpc_autoptr(gpc_json) *rec = NULL;
 	gpc_autostr *text = NULL;
+	struct gpc_object o = {0};
+	const char *boot;
+	int r = read_record(s->store, job, &text, &o, err);
+
+	if (r < 0)
+		return r;
+	if (ret_stale) {
+		*ret_stale = !text[0] || gpc_json_parse(text, strlen(text),
+			&rec, NULL) < 0;
+		boot = gpc_json_get_str(rec, "boot");
+		if (!*ret_stale && gpc_eq(boot, s->place.boot))
+			*ret_stale = is_dead_here(rec, s->place.boot);
+		/* By the store's own two clocks. */
+		*ret_stale = *ret_stale || !o.modified_ms || !o.now_ms ||
+			o.now_ms - o.modified_ms >= STALE_MS;
+	}
+	*ret_text = gpc_steal(&text);
+	return 0;
+}
+
+/* NULL when there is none. */
+static struct gpc_json *parse_record(const char *text)
+{
 	struct gpc_json *rec = NULL;
 
-	if (read_record(s->store, job, &text, NULL) < 0 || !text[0] ||
-		gpc_json_parse(text, strlen(text), &rec, NULL) < 0)
+	if (!text || !*text || gpc_json_parse(text, strlen(text), &rec, NULL) < 0)
 		return NULL;
 	return rec;
 }
 
-char *gpc_supervisor_describe(struct gpc_session *s, const char *job)
+char *gpc_supervisor_words(struct gpc_session *s, const char *record)
 {
-	gpc_autoptr(gpc_json) *rec = load_record(s, job);
+	gpc_autoptr(gpc_json) *rec = parse_record(record);
 
 	return rec ? describe_record(s, rec) : gpc_strdup(
 		"nobody yet: `gpucloud supervise` moves the job forward");
 }
 
-struct gpc_json *gpc_supervisor_json(struct gpc_session *s, const char *job)
+char *gpc_supervisor_describe(struct gpc_session *s, const char *job)
 {
-	gpc_autoptr(gpc_json) *rec = load_record(s, job);
-	gpc_autostr *text = gpc_supervisor_describe(s, job);
+	gpc_autostr *text = NULL;
+
+	if (read_record(s->store, job, &text, NULL, NULL) < 0)
+		return gpc_supervisor_words(s, NULL);
+	return gpc_supervisor_words(s, text);
+}
+
+struct gpc_json *gpc_supervisor_words_json(struct gpc_session *s,
+	const char *record)
+{
+	gpc_autoptr(gpc_json) *rec = parse_record(record);
+	gpc_autostr *text = gpc_supervisor_words(s, record);
 	const char *boot = gpc_json_get_str(rec, "boot");
 	struct gpc_json *j = gpc_json_object();
 	int64_t pid = gpc_json_get_int(rec, "pid", 0);

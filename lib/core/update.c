@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "core/cost.h"
 #include "core/submit.h"
+#include "core/supervise.h"
 #include "model/spec_notify.h"
 #include "record/job.h"
 #include "record/journal.h"
@@ -299,6 +300,8 @@ int gpc_update_job(struct gpc_session *s, const char *job,
 	gpc_spec_clear(&p.spec);
 	if (r < 0)
 		return r;
+	if (x.changed)
+		gpc_supervisor_wake(s);
 	*ret_x = x;
 	x = (struct gpc_update_result){0};
 	return 0;

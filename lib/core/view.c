@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "core/cost.h"
 #include "core/facts.h"
+#include "core/kept.h"
 #include "core/notify.h"
 #include "core/own_folders.h"
 #include "core/recover.h"
@@ -101,15 +102,12 @@ static char *store_note(struct gpc_session *s)
 	return NULL;
 }
 
-static char *supervisor_note(struct gpc_session *s, const char *job)
+static char *supervisor_note(const struct gpc_view *v)
 {
-	gpc_auto(gpc_buf) struct gpc_buf b = {0};
 	gpc_autoptr(gpc_json) *j = NULL;
-	gpc_key key;
 
-	gpc_key_job_file(key, job, "supervisor");
-	if (gpc_store_get(s->store, key, (size_t)16 << 10, &b, NULL) < 0 ||
-		gpc_json_parse(b.data, b.len, &j, NULL) < 0)
+	if (!v->supervisor || gpc_json_parse(v->supervisor,
+		strlen(v->supervisor), &j, NULL) < 0)
 		return NULL;
 	return gpc_strdup(gpc_json_get_str(j, "note"));
 }
@@ -142,17 +140,61 @@ static int64_t running_ms(struct gpc_view *v, int64_t now)
 		end - try->running_ms_at : 0);
 }
 
+static int load_job(struct gpc_session *s, const char *job, struct gpc_view *v,
+	struct gpc_error *err)
+{
+	int r = gpc_job_get(s->store, job, &v->job, err);
+
+	if (r == 0)
+		gpc_keep_job(s, &v->job);
+	return gpc_wrap(err, r, "job %s", job);
+}
+
+static int load_job_and_state(struct gpc_session *s, const char *job,
+	struct gpc_view *v, struct gpc_error *err)
+{
+	bool kept = gpc_kept_job(s, job, &v->job);
+	int r = kept ? 0 : load_job(s, job, v, err);
+
+	if (r == 0)
+		r = load_state(s, v, err);
+	if (r < 0 || !kept || v->state.n > 0)
+		return r;
+	/* No event: it may have been removed meanwhile. */
+	gpc_job_clear(&v->job);
+	return load_job(s, job, v, err);
+}
+
+/* *ret_cared_for: what the nodes say is recorded at once, or is in the record, and
+ * looking at each of them would cost money. */
+static int load_supervisor(struct gpc_session *s, struct gpc_view *v,
+	bool *ret_cared_for, struct gpc_error *err)
+{
+	bool far = !(s->store->caps & GPC_STORE_LOCAL), stale = false;
+	struct gpc_error why = {0};
+	int r;
+
+	if (gpc_view_is_over(v) || (!far &&
+		gpc_job_status_is_end(v->state.status)))
+		return 0;
+	r = gpc_supervisor_record(s, v->job.id, &v->supervisor, &stale, &why);
+	if (r < 0 && far && err)
+		*err = why;
+	*ret_cared_for = r == 0 && far && !stale;
+	return far ? r : 0;
+}
+
 int gpc_view_load(struct gpc_session *s, const char *job, struct gpc_view *ret_v,
 	struct gpc_error *err)
 {
 	gpc_auto(gpc_view) struct gpc_view v = {0};
 	int64_t now = gpc_wall_ms();
-	int r = gpc_wrap(err, gpc_job_get(s->store, job, &v.job, err),
-		"job %s", job);
+	bool cared_for = false;
+	int r = load_job_and_state(s, job, &v, err);
 
 	if (r == 0)
-		r = load_state(s, &v, err);
-	if (r == 0)
+		r = load_supervisor(s, &v, &cared_for, err);
+	if (r == 0 && !cared_for)
 		r = derive_end(s, &v, err);
 	if (r < 0)
 		return r;
@@ -164,8 +206,8 @@ int gpc_view_load(struct gpc_session *s, const char *job, struct gpc_view *ret_v
 	else if (!v.note)
 		v.note = store_note(s);
 	if (!v.note && !gpc_job_status_is_end(v.state.status))
-		v.note = supervisor_note(s, job);
-	if (!v.note && in_attempt(v.state.status))
+		v.note = supervisor_note(&v);
+	if (!v.note && !cared_for && in_attempt(v.state.status))
 		v.note = agent_note(s, &v);
 	*ret_v = v;
 	v = (struct gpc_view) {0};
@@ -177,6 +219,7 @@ void gpc_view_clear(struct gpc_view *v)
 	gpc_job_clear(&v->job);
 	gpc_job_state_clear(&v->state);
 	free(v->note);
+	free(v->supervisor);
 	*v = (struct gpc_view) {0};
 }
 
@@ -295,6 +338,31 @@ int gpc_job_find(struct gpc_session *s, const char *word, bool ending,
 	return 0;
 }
 
+/* "NAME-" and 6 characters, as ids end; a name may look so as well. */
+static bool looks_like_an_id(const char *word)
+{
+	size_t n = strlen(word);
+
+	return n > 7 && n < GPC_JOB_ID_SIZE && word[n - 7] == '-' &&
+		strspn(word + n - 6, "abcdefghijklmnopqrstuvwxyz234567") == 6 &&
+		strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
+}
+
+int gpc_view_find(struct gpc_session *s, const char *word,
+	struct gpc_view *ret_v, struct gpc_error *err)
+{
+	char job[GPC_JOB_ID_SIZE];
+	int r = -GPC_ENOTFOUND;
+
+	if (word && !(s->store->caps & GPC_STORE_LOCAL) &&
+		looks_like_an_id(word))
+		r = gpc_view_load(s, word, ret_v, err);
+	if (r != -GPC_ENOTFOUND)
+		return r;
+	r = gpc_job_find(s, word, false, job, err);
+	return r < 0 ? r : gpc_view_load(s, job, ret_v, err);
+}
+
 /* --- JSON ------------------------------------------------------------------ */
 static void set_time(struct gpc_json *j, const char *key, int64_t ms)
 {
@@ -302,6 +370,15 @@ static void set_time(struct gpc_json *j, const char *key, int64_t ms)
 
 	if (ms > 0)
 		gpc_json_set_str(j, key, gpc_format_rfc3339(ms, text));
+}
+
+static struct gpc_json *supervisor_json(struct gpc_session *s, const char *job)
+{
+	gpc_autostr *text = NULL;
+
+	if (gpc_supervisor_record(s, job, &text, NULL, NULL) < 0)
+		return gpc_supervisor_words_json(s, NULL);
+	return gpc_supervisor_words_json(s, text);
 }
 
 static void set_money(struct gpc_json *j, const char *key, struct gpc_money m)
@@ -444,8 +521,9 @@ struct gpc_json *gpc_view_json(struct gpc_session *s, const struct gpc_view *v)
 	gpc_json_set_str(j, "workspace", v->job.workspace);
 	gpc_json_set_str(j, "note", v->note);
 	if (!gpc_view_is_over(v))
-		gpc_json_set(j, "supervisor", gpc_supervisor_json(s,
-			v->job.id));
+		gpc_json_set(j, "supervisor", v->supervisor ?
+			gpc_supervisor_words_json(s, v->supervisor) :
+			supervisor_json(s, v->job.id));
 	gpc_json_set(j, "attempts", attempts_json(st));
 	gpc_json_set(j, "nodes", nodes_json(st));
 	gpc_json_set(j, "spec", gpc_json_copy(v->job.spec));

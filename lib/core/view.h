@@ -19,10 +19,16 @@ struct gpc_view {
 	struct gpc_money rate;        /* per hour now */
 	int64_t ran_ms;               /* running time so far */
 	char *note;                   /* what it waits for, or what a node said */
+	char *supervisor;             /* its record's text, "" = none; NULL when
+	                               * the job is over */
 };
 /* `job` is an id. */
 int gpc_view_load(struct gpc_session *s, const char *job, struct gpc_view *ret_v,
 	struct gpc_error *err) gpc_must_check;
+/* JOB, as gpc_job_find takes it, and its view. Where each look costs money, an id
+ * is taken as one before any list is asked. */
+int gpc_view_find(struct gpc_session *s, const char *word,
+	struct gpc_view *ret_v, struct gpc_error *err) gpc_must_check;
 void gpc_view_clear(struct gpc_view *v);
 GPC_CLEANUP_VALUE(gpc_view);
 /* True when it has ended and no node is left. */

@@ -15,6 +15,9 @@
 #define BEAT_STALE_MS 180000
 #define LIST_MS 1000
 #define CHECKPOINTS_MS 1000
+#define CHECKPOINTS_FAR_MS 30000
+#define OUTCOME_FAR_MS 15000    /* for an end of which no beat tells */
+#define PULSE_FAR_MS 250        /* one look of a step serves all of it */
 #define CANCEL_MARGIN_MS 60000
 #define CAUSE_MS 10000
 #define CAUSE_LIST_MS 100
@@ -43,15 +46,27 @@ static int read_pulse(struct gpc_supervision *sv, int rank,
 	struct gpc_pulse *p = gpc_supervision_pulse(sv, attempt, rank);
 	gpc_auto(gpc_beat) struct gpc_beat beat = {0};
 	bool found = false;
-	int r = gpc_facts_beat(sv->session->store, sv->job.id, attempt, rank,
-		&beat, &found, err);
+	int r;
 
 	*ret_p = p;
+	if (gpc_supervision_is_far(sv) && p->read_ms &&
+		gpc_boot_ms() - p->read_ms < PULSE_FAR_MS)
+		return 0;
+	r = gpc_facts_beat(sv->session->store, sv->job.id, attempt, rank,
+		&beat, &found, err);
+
+	if (r == 0)
+		p->read_ms = gpc_boot_ms();
 	if (r < 0 || !found || beat.n == p->beat_n)
 		return r;
 	p->beat_n = beat.n;
 	p->changed_ms = gpc_boot_ms();
 	p->phase = beat.phase;
+	if (gpc_supervision_is_far(sv) && (beat.note || rank == 0) &&
+		!gpc_eq(beat.note, sv->node_note)) {
+		gpc_set_str(&sv->node_note, beat.note);
+		sv->renewed_ms = 0;     /* let readers see it */
+	}
 	return 0;
 }
 
@@ -123,7 +138,8 @@ int gpc_supervision_note_checkpoint(struct gpc_supervision *sv,
 	int attempt = 0, n = 0, r;
 	char label[25];
 
-	if (st->attempt == 0)
+	if (st->attempt == 0 || (gpc_supervision_is_far(sv) &&
+		!sv->spec.checkpoint.path))
 		return 0;
 	r = gpc_facts_newest_checkpoint(sv->session->store, sv->job.id,
 		st->attempt, &newest, err);
@@ -358,6 +374,37 @@ static int watch_cost(struct gpc_supervision *sv, bool *progressed,
 		progressed, err);
 }
 
+/* Beats tell of each phase, so an end is looked for once a rank has come that
+ * far; one that died without a word is found all the same. */
+static int outcome_is_due(struct gpc_supervision *sv, bool *ret_due,
+	struct gpc_error *err)
+{
+	const struct gpc_job_state *st = &sv->journal.state;
+	int64_t now = gpc_boot_ms();
+
+	*ret_due = !gpc_supervision_is_far(sv) ||
+		now - sv->outcome_ms >= OUTCOME_FAR_MS;
+	for (int rank = 0; !*ret_due && rank < st->num_nodes; rank++) {
+		struct gpc_pulse *p = NULL;
+		int r = read_pulse(sv, rank, &p, err);
+
+		if (r < 0)
+			return r;
+		*ret_due = p->beat_n >= 0 && p->phase >= GPC_PHASE_SAVE;
+	}
+	if (*ret_due)
+		sv->outcome_ms = now;
+	return 0;
+}
+
+static bool checkpoints_are_due(const struct gpc_supervision *sv, int64_t now)
+{
+	if (!gpc_supervision_is_far(sv))
+		return now - sv->checkpoints_ms >= CHECKPOINTS_MS;
+	return sv->spec.checkpoint.path &&
+		now - sv->checkpoints_ms >= CHECKPOINTS_FAR_MS;
+}
+
 int gpc_supervision_watch(struct gpc_supervision *sv, bool *progressed,
 	struct gpc_error *err)
 {
@@ -366,14 +413,16 @@ int gpc_supervision_watch(struct gpc_supervision *sv, bool *progressed,
 		watch_beats, watch_machines, watch_cancel, watch_cost,
 	};
 	int64_t now = gpc_boot_ms();
-	bool settled = false;
-	int r = watch_outcome(sv, false, &settled, progressed, err);
+	bool settled = false, due = false;
+	int r = outcome_is_due(sv, &due, err);
 
+	if (r == 0 && due)
+		r = watch_outcome(sv, false, &settled, progressed, err);
 	for (size_t i = 0; r == 0 && !settled && !*progressed &&
 		i < sizeof(parts) / sizeof(parts[0]); i++)
 		r = parts[i](sv, progressed, err);
 	if (r == 0 && !settled && !*progressed &&
-		now - sv->checkpoints_ms >= CHECKPOINTS_MS) {
+		checkpoints_are_due(sv, now)) {
 		sv->checkpoints_ms = now;
 		r = gpc_supervision_note_checkpoint(sv, progressed, err);
 	}

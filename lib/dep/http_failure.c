@@ -100,8 +100,10 @@ static int fail_other(const struct gpc_http_failure *f, struct gpc_error *err)
 {
 	switch (f->what) {
 	case GPC_HTTP_TLS:
-		return gpc_fail(err, GPC_ENET, "no secure connection: %s",
-			f->detail);
+		gpc_fail(err, GPC_ENET, "no secure connection: %s", f->detail);
+		gpc_hint(err, "does the endpoint speak TLS at this port? "
+			"Plain HTTP is http://");
+		return -GPC_ENET;
 	case GPC_HTTP_EMPTY:
 		return fail_sys_or(f, err,
 			"the connection was closed without a reply");

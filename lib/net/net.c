@@ -3,6 +3,7 @@
  * and connections are used again whoever made them. */
 #include "net/net.h"
 
+#include "base/parse.h"
 #include "base/time.h"
 #include "net/net_parts.h"
 
@@ -22,10 +23,25 @@ struct gpc_net *gpc_net_new(const struct gpc_net_settings *settings)
 	return net;
 }
 
+/* Each request is on somebody's bill. */
+static void say_counts(const struct gpc_net *net)
+{
+	const struct gpc_net_counts *c = &net->counts;
+	char sent[32], received[32];
+
+	if (net->set.log && c->requests)
+		gpc_log(net->set.log, GPC_VERBOSE, "%llu requests, %s sent, %s "
+			"received", (unsigned long long)c->requests,
+			gpc_format_size(c->sent, sent, sizeof(sent)),
+			gpc_format_size(c->received, received,
+			sizeof(received)));
+}
+
 void gpc_net_free(struct gpc_net *net)
 {
 	if (!net)
 		return;
+	say_counts(net);
 	while (net->n_idle > 0)
 		gpc_net_loop_free(net->idle[--net->n_idle]);
 	pthread_mutex_destroy(&net->lock);

@@ -454,13 +454,13 @@ static void keep_best(struct gpc_index *x)
 	qsort(x->v, x->n, sizeof(*x->v), by_start);
 }
 
-int gpc_index_list(struct gpc_store *s, int64_t since_ms,
+static int list_all(struct gpc_store *s, int64_t since_ms, bool done,
 	struct gpc_index *ret_index, struct gpc_error *err)
 {
 	struct listing l = { .since = since_ms };
 	int r = list_live(s, &l, err);
 
-	if (r == 0)
+	if (r == 0 && done)
 		r = list_done(s, &l, err);
 	gpc_strv_clear(&l.keys);
 	if (r < 0) {
@@ -470,4 +470,16 @@ int gpc_index_list(struct gpc_store *s, int64_t since_ms,
 	keep_best(&l.index);
 	*ret_index = l.index;
 	return 0;
+}
+
+int gpc_index_list(struct gpc_store *s, int64_t since_ms,
+	struct gpc_index *ret_index, struct gpc_error *err)
+{
+	return list_all(s, since_ms, true, ret_index, err);
+}
+
+int gpc_index_list_live(struct gpc_store *s, struct gpc_index *ret_index,
+	struct gpc_error *err)
+{
+	return list_all(s, 0, false, ret_index, err);
 }

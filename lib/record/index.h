@@ -39,6 +39,9 @@ int gpc_index_forget(struct gpc_store *s, const char *job, int64_t since_ms,
  * and of done keys of one job the highest attempt. Newest start first. */
 int gpc_index_list(struct gpc_store *s, int64_t since_ms,
 	struct gpc_index *ret_index, struct gpc_error *err) gpc_must_check;
+/* Only the live ones: one list, and a look at each. */
+int gpc_index_list_live(struct gpc_store *s, struct gpc_index *ret_index,
+	struct gpc_error *err) gpc_must_check;
 /* Exact id, unique prefix, name (newest), "@" (newest of owner_hash): every
  * match, best first; GPC_ENOTFOUND with the nearest name as a hint. A name that
  * several unfinished jobs bear sets *ret_ambiguous. */

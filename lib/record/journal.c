@@ -21,6 +21,7 @@
 #define EVENT_MAX ((size_t)16 << 20)
 #define HEAD_MAX 256
 #define HINT_AFTER 8            /* events read in a row before the hint is asked */
+#define HINT_FAR 8              /* events between two hints where puts cost */
 #define SETTLE_MS 60000
 #define BACKOFF_MIN_MS 50
 #define BACKOFF_MAX_MS 5000
@@ -89,6 +90,11 @@ static int64_t read_hint(struct gpc_journal *j)
 	return n > 0 && n <= 99999999 ? n : 0;
 }
 
+static bool is_far(const struct gpc_journal *j)
+{
+	return !(j->store->caps & GPC_STORE_LOCAL);
+}
+
 static void write_hint(struct gpc_journal *j)
 {
 	gpc_autostr *text = gpc_format("{\"v\":1,\"n\":%lld}\n",
@@ -96,6 +102,8 @@ static void write_hint(struct gpc_journal *j)
 	struct gpc_error why;
 	gpc_key key;
 
+	if (is_far(j) && j->state.n % HINT_FAR)
+		return;
 	if (gpc_store_put(j->store, gpc_key_job_file(key, j->job, "head"), text,
 		strlen(text), GPC_PUT_HINT, &why) < 0)
 		gpc_log(j->store->log, GPC_VERBOSE, "%s", why.msg);
@@ -192,10 +200,12 @@ static int absent(struct gpc_journal *j, struct gpc_error *err)
 }
 
 /* First look: near the end, by the hint, else by the list. Steps back over
- * events that a newer gpucloud wrote. */
-static int find_start(struct gpc_journal *j, struct gpc_error *err)
+ * events that a newer gpucloud wrote. Where each request takes a while and costs,
+ * the list alone is asked, which shows the end itself: *ret_newest. */
+static int find_start(struct gpc_journal *j, bool *ret_newest,
+	struct gpc_error *err)
 {
-	int64_t n = read_hint(j);
+	int64_t n = is_far(j) ? 0 : read_hint(j);
 	int r = n ? take_event(j, n, err) : 0;
 
 	if (r != 0)
@@ -203,6 +213,7 @@ static int find_start(struct gpc_journal *j, struct gpc_error *err)
 	r = list_newest(j, &n, err);
 	if (r < 0)
 		return r;
+	*ret_newest = is_far(j) && n > 0;
 	if (n == 0)
 		n = 1;                  /* a list may lag behind */
 	for (r = 0; r == 0 && n > 0; n--) {
@@ -219,16 +230,17 @@ int gpc_journal_refresh(struct gpc_journal *j, bool *ret_changed,
 	struct gpc_error *err)
 {
 	int64_t before = j->state.n;
+	bool newest = false;
 	int in_a_row = 0;
 	int r = 1;
 
 	if (before == 0) {
-		r = find_start(j, err);
+		r = find_start(j, &newest, err);
 		if (r < 0)
 			return r;
 	}
 	/* Having met a newer writer once, the state stays where it is. */
-	while (r == 1 && !j->read_only) {
+	while (r == 1 && !j->read_only && !newest) {
 		int64_t hint = ++in_a_row % HINT_AFTER ? 0 : read_hint(j);
 
 		r = 0;
@@ -443,6 +455,10 @@ int gpc_journal_append(struct gpc_journal *j, enum gpc_event_type type,
 		return r;
 	if (j->read_only)
 		return absent(j, err);
+	if (!(j->store->caps & GPC_STORE_IF_ABSENT))
+		return gpc_fail(err, GPC_ECONFIG, "job %s: %s does not keep "
+			"writers apart, so nothing is recorded there", j->job,
+			j->store->url);
 	r = prepare(j, &e, err);
 	if (r < 0)
 		return gpc_wrap(err, r, "job %s", j->job);

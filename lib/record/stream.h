@@ -36,6 +36,8 @@ int gpc_stream_send(struct gpc_stream_writer *w, int64_t now_ms,
 /* Sends and syncs everything. */
 int gpc_stream_flush(struct gpc_stream_writer *w,
 	struct gpc_error *err) gpc_must_check;
+/* Nobody else has written here: the caller knows it, and no list is asked. */
+void gpc_stream_trust_new(struct gpc_stream_writer *w);
 /* From now on; for stores without append. */
 void gpc_stream_set_interval(struct gpc_stream_writer *w, int64_t interval_ms);
 uint64_t gpc_stream_offset(const struct gpc_stream_writer *w);  /* taken */

@@ -12,7 +12,7 @@ struct gpc_stream_reader {
 	char *folder;
 	uint64_t offset;
 	gpc_key key;            /* object that holds offset; "" = not found yet */
-	uint64_t start;
+	uint64_t start, size;   /* of that object as last listed */
 };
 
 struct gpc_stream_reader *gpc_stream_reader_new(struct gpc_store *s,
@@ -105,6 +105,7 @@ static int find_object(struct gpc_stream_reader *r, bool *ret_moved,
 		return 0;
 	memcpy(r->key, f.o.key, sizeof(r->key));
 	r->start = f.start;
+	r->size = f.o.size;
 	*ret_moved = true;
 	return 0;
 }
@@ -120,6 +121,13 @@ static int take(void *arg, const void *data, size_t n, struct gpc_error *err)
 	return gpc_buf_check(t->b, err);
 }
 
+/* Where nothing is appended, an object is as long as it will ever be. */
+static bool is_used_up(const struct gpc_stream_reader *r)
+{
+	return !(r->store->caps & GPC_STORE_APPEND) &&
+		r->offset >= r->start + r->size;
+}
+
 int gpc_stream_read(struct gpc_stream_reader *r, size_t max, struct gpc_buf *b,
 	struct gpc_error *err)
 {
@@ -133,9 +141,10 @@ int gpc_stream_read(struct gpc_stream_reader *r, size_t max, struct gpc_buf *b,
 		r->offset - r->start <= INT64_MAX) {
 		struct take t = { b, 0 };
 
-		rc = gpc_store_get_range(r->store, r->key,
-			(int64_t)(r->offset - r->start), (int64_t)max, take,
-			&t, NULL, err);
+		if (!is_used_up(r))
+			rc = gpc_store_get_range(r->store, r->key,
+				(int64_t)(r->offset - r->start), (int64_t)max,
+				take, &t, NULL, err);
 		r->offset += t.n;
 		max -= (size_t)t.n;
 		if (rc < 0 || max == 0)

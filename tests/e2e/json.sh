@@ -179,23 +179,32 @@ run gpc checkpoint prune saves --keep 2 --json
 is "$rc" 0 "checkpoint prune --json" || note "$err"
 cp "$T/out" docs/pruned
 gpc release --now saves >/dev/null 2>&1
-for hurt in "$STORE"/jobs/saves-*/1/blobs/*/*; do
+far || for hurt in "$STORE"/jobs/saves-*/1/blobs/*/*; do
 	chmod u+w "$hurt"
 	printf x >>"$hurt"
 done
 run gpc checkpoint verify saves --json
-is "$rc" 1 "checkpoint verify --json tells damage" || note "$err"
+if far; then
+	note "checkpoint verify --json tells damage: needs the store's folder"
+else
+	is "$rc" 1 "checkpoint verify --json tells damage" || note "$err"
+fi
 cp "$T/out" docs/damaged
 
 run gpc submit --name fromgit --git-url ./repo -- true
 json job-git status fromgit --json
 broken=$(gpc status killed -o name)
-chmod u+w "$STORE/jobs/$broken/job.json"
-echo '{' >"$STORE/jobs/$broken/job.json"
+far || chmod u+w "$STORE/jobs/$broken/job.json"
+far || echo '{' >"$STORE/jobs/$broken/job.json"
 run gpc status --json
 cp "$T/out" docs/list
-is "$(jq -r '.rows[] | select(.state == "UNREADABLE") | .error' docs/list | grep -c "$broken")" 1 \
-	"a job that cannot be read is in the list, with the error"
+if far; then
+	note "a job that cannot be read is in the list: needs the store's folder"
+else
+	is "$(jq -r '.rows[] | select(.state == "UNREADABLE") | .error' docs/list |
+		grep -c "$broken")" 1 \
+		"a job that cannot be read is in the list, with the error"
+fi
 
 # --- a script that reads along ---
 run sh -c "'$GPUCLOUD_BIN' submit --json --name along -- sh -c \

@@ -45,6 +45,9 @@ if [ -n "${GPUCLOUD_TEST_STORE:-}" ]; then
 fi
 cd "$T/work" || exit 1
 
+# Over a store that is no folder; what looks into the folder is skipped then.
+far() { [ -n "${GPUCLOUD_TEST_STORE:-}" ]; }
+
 gpc() { "$GPUCLOUD_BIN" "$@"; }
 note() { printf '%s\n' "$*" | sed 's/^/# /'; }
 now_ms() { date +%s%3N; }

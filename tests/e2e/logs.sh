@@ -77,8 +77,9 @@ job=$(gpc submit -q -d --workdir . -- "$py" clock.py)
 ages=$(timeout $((60 * SLOW)) "$GPUCLOUD_BIN" logs -f "$job" 2>/dev/null | "$py" age.py)
 # shellcheck disable=SC2086  # three numbers
 set -- $ages
-[ "${3:-0}" -eq 50 ] && [ "$2" -lt $((300 * SLOW)) ]
-ok $? "a line is shown within 300 ms (median ${1:-?}, worst ${2:-?} ms of ${3:-?})"
+far && soon=2500 || soon=300 # elsewhere each look and each put is billed
+[ "${3:-0}" -eq 50 ] && [ "$2" -lt $((soon * SLOW)) ]
+ok $? "a line is shown within $soon ms (median ${1:-?}, worst ${2:-?} ms of ${3:-?})"
 
 cat >two.sh <<'P'
 echo one; sleep 1.2; echo two; echo bad >&2; sleep 1.2; echo three

@@ -140,7 +140,7 @@ class Server:
 
     def note(self, entry, request, fault):
         entry.update(operation=request.operation, bucket=request.bucket, key=request.key,
-                     range=request.get("range"), fault=fault.do if fault else None,
+                     query=request.query, range=request.get("range"), fault=fault.do if fault else None,
                      identity=getattr(request.identity, "arn", None))
 
     # -- faults

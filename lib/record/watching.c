@@ -1,0 +1,54 @@
+/* See watching.h. A reader that goes away just stops: its last word goes stale. */
+#include "record/watching.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/rand.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "record/keys.h"
+
+enum { RENEW_MS = 10000, FRESH_MS = 30000, LOOK_MS = 5000, WATCH_MAX = 4096 };
+
+void gpc_watching_renew(struct gpc_watching *w, struct gpc_store *s,
+	const char *job)
+{
+	int64_t now = gpc_boot_ms();
+	gpc_autostr *text = NULL;
+	gpc_key key;
+
+	if (s->caps & GPC_STORE_APPEND ||
+		(w->put_ms && now - w->put_ms < RENEW_MS))
+		return;
+	if (!w->id[0])
+		gpc_rand_base32(w->id, sizeof(w->id) - 1);
+	w->put_ms = now;
+	text = gpc_format("{\"v\":1,\"id\":\"%s\",\"n\":%lld}\n", w->id,
+		(long long)++w->n);
+	if (gpc_store_put(s, gpc_key_job_file(key, job, "watch"), text,
+		strlen(text), GPC_PUT_HINT, NULL) < 0)
+		return;         /* the log comes later, that is all */
+}
+
+bool gpc_watchers_fresh(struct gpc_watchers *w, struct gpc_store *s,
+	const char *job, int64_t now_ms)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = { .max = WATCH_MAX };
+	gpc_key key;
+	uint64_t print;
+
+	if (s->caps & GPC_STORE_APPEND)
+		return false;
+	if (!w->read_ms || now_ms - w->read_ms >= LOOK_MS) {
+		w->read_ms = now_ms;
+		if (gpc_store_get(s, gpc_key_job_file(key, job, "watch"),
+			WATCH_MAX, &b, NULL) == 0 && b.len) {
+			print = gpc_hash64(b.data, b.len) | 1;
+			if (print != w->print)
+				w->changed_ms = now_ms;
+			w->print = print;
+		}
+	}
+	return w->changed_ms && now_ms - w->changed_ms < FRESH_MS;
+}

@@ -1,0 +1,196 @@
+#!/bin/sh
+# A store that bills each request (S3, here the stand-in's): how many requests a job,
+# a look and a wait take, what goes wrong and how it is told, and that a job without
+# credentials for it can still be saved from inside.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+unset GPUCLOUD_TEST_STORE GPUCLOUD_STORE
+
+servers=$ROOT/tests/servers
+tls=
+openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 \
+	-subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 2>/dev/null &&
+	tls="--cert $T/work/cert.pem --key $T/work/key.pem"
+# shellcheck disable=SC2086  # options
+sh "$servers/fakecloud.sh" start "$T/fake" $tls 2>"$T/fake.err" ||
+	skip_all "the stand-in does not start: $(tail -n 1 "$T/fake.err")"
+ended() {
+	sh "$servers/fakecloud.sh" stop "$T/fake"
+	cleanup
+}
+trap ended EXIT
+set -a
+# shellcheck disable=SC1091  # made just now
+. "$T/fake/env"
+set +a
+S3="s3://bucket/team?endpoint=$FAKE_S3"
+export GPUCLOUD_STORE="$S3"
+
+control() { # METHOD PATH [JSON]
+	curl -sf -X "$1" ${3:+-d "$3"} "$FAKE_CONTROL/_control/$2"
+}
+mark() { since=$(control GET 'requests?since=999999999' | jq .next); }
+asked() { # JQ-CONDITION: how many such requests since the mark
+	control GET "requests?since=$since" | jq "[.requests[] | select($1)] | length"
+}
+kinds() {
+	control GET "requests?since=$since" | jq -r '.requests[] | "\(.operation) \(.key // .query)
+		\(.status)"' | tr -d '\n' | sed 's/\([A-Z][a-zA-Z0-9]* \)/\n\1/g' | sort | uniq -c |
+		sort -rn | head -n 25
+}
+billed='.operation | IN("PutObject", "ListObjectsV2")' # what costs twelve times as much
+at_most() { # LIMIT JQ-CONDITION NAME
+	am_n=$(asked "$2")
+	[ "$am_n" -le "$1" ]
+	ok $? "$3: $am_n, at most $1" || note "$(kinds)"
+}
+
+# --- requests --------------------------------------------------------------------
+run gpc submit -q -- echo first # makes the store
+is "$rc:$out" "0:first" "a job in S3" || note "$err"
+mark
+run gpc submit -q -- echo hello
+is "$rc:$out" "0:hello" "another one"
+at_most $((140 * SLOW)) true "requests of a job of a second, with its client"
+at_most $((70 * SLOW)) "$billed" "puts and lists among them"
+
+job=$(gpc submit -q -d -- sleep 600)
+wait_until 20 in_state "$job" RUNNING
+quiet() { # LIMIT NAME COMMAND…: the job's own requests fall into few of five tries
+	quiet_limit=$1
+	quiet_name=$2
+	shift 2
+	quiet_best=99
+	for _ in 1 2 3 4 5; do
+		mark
+		run "$@"
+		quiet_n=$(asked true)
+		[ "$quiet_n" -ge "$quiet_best" ] || quiet_best=$quiet_n
+	done
+	[ "$rc" -eq 0 ] && [ "$quiet_best" -le "$quiet_limit" ]
+	ok $? "$quiet_name: $quiet_best, at most $quiet_limit"
+}
+sleep 10 # the job has come to rest
+mark
+sleep 30
+at_most 60 true "half a minute of a job that is silent"
+at_most 12 "$billed" "puts and lists of it"
+
+quiet 4 "requests of status JOB" gpc status "$job"
+quiet 4 "requests of status JOB --json" gpc status "$job" --json
+
+mark
+timeout 30 "$GPUCLOUD_BIN" logs -f "$job" >/dev/null 2>&1
+at_most 110 true "half a minute of logs -f that shows nothing, with the job"
+at_most 40 "$billed" "puts and lists of it"
+[ "$(asked '.operation == "PutObject" and (.key | endswith("/watch"))')" -ge 2 ]
+ok $? "it says that it reads along"
+gpc cancel "$job" 2>/dev/null
+run gpc wait "$job"
+is "$rc" 125 "it is cancelled"
+
+sleep 1
+mark
+run gpc status "$job"
+at_most 4 true "status of a job that has ended"
+gpc status >/dev/null
+mark
+run gpc status
+like "$out" "SUCCEEDED.*completed" "status lists them"
+at_most 3 true "status of jobs that were seen before"
+
+now=$(now_ms)
+control POST objects "{\"service\": \"s3\", \"bucket\": \"bucket\", \"count\": 9999, \"prefix\":
+	\"many/index/done/$(date -u +%Y-%m)/j-aaaaaa.1~SUCCEEDED~completed~0USD~$now~$now~\"}" >/dev/null
+listed() {
+	control GET objects?sha256=0 | jq -r '.objects[].key' | grep -c '^many/index/done/'
+}
+is "$(listed)" 9999 "ten thousand entries of jobs that are done"
+run gpc submit -q --store "s3://bucket/many?endpoint=$FAKE_S3" -- true
+mark
+run gpc status -a --all-users --store "s3://bucket/many?endpoint=$FAKE_S3" -o name
+at_most 15 true "status of ten thousand entries, one job new"
+mark
+run gpc status -a --all-users --store "s3://bucket/many?endpoint=$FAKE_S3" -o name
+at_most 12 true "and again"
+
+run gpc status -v
+like "$err" '[0-9]+ requests, .* received' "-v says how many requests it took"
+
+# --- from inside -------------------------------------------------------------------
+cat >inside.yaml <<'Y'
+name: inside
+checkpoint: {path: ck}
+run: |
+  env | grep -c '^AWS_' >&2
+  gpucloud checkpoint save && exit 1 # nothing is there yet
+  echo 1 > ck/a
+  gpucloud checkpoint save || exit 2
+  gpucloud checkpoint save --label again --json || exit 3
+  gpucloud checkpoint save --label Bad && exit 4
+  exit 0
+Y
+sed -i 's|  gpucloud checkpoint save && exit 1|  mkdir -p ck; &|' inside.yaml
+run gpc submit -q inside.yaml
+is "$rc" 0 "a job saves itself, without credentials for the store" || note "$err"
+like "$out" "^1-[0-9]+-user$" "its agent says which checkpoint it is"
+like "$err" "nothing to save: .* has no file yet" "or why there is none"
+like "$err" "use up to 24 of a-z" "labels are checked"
+like "$(gpc checkpoint list inside -o name)" "-again$" "and they are there"
+run gpc submit -q -- gpucloud checkpoint save
+is "$rc" 8 "a job without checkpoint.path cannot"
+like "$err" "names no checkpoint.path" "and hears why"
+
+# --- what goes wrong ---------------------------------------------------------------
+fails() { # NAME WANT-RC SECONDS COMMAND…
+	f_name=$1
+	f_want=$2
+	f_limit=$3
+	shift 3
+	f_start=$(now_ms)
+	run "$@"
+	f_ms=$(($(now_ms) - f_start))
+	is "$rc" "$f_want" "$f_name: exit status" || note "$err"
+	[ $f_ms -lt $((f_limit * 1000 * SLOW)) ]
+	ok $? "$f_name: in $f_ms ms"
+	like "$err" "hint: " "$f_name: with a remedy"
+}
+export AWS_SECRET_ACCESS_KEY=wrong
+for words in "status" "status $job" "logs $job" "checkpoint list $job" cost "release $job" \
+	"submit -- true"; do
+	# shellcheck disable=SC2086  # words
+	fails "wrong secret, ${words%% *}" 4 4 gpc $words
+	like "$err" "SignatureDoesNotMatch.*\(request [0-9A-F]+\)" "with the request's id"
+done
+# shellcheck disable=SC1091
+. "$T/fake/env"
+no_bucket="s3://nobucket/x?endpoint=$FAKE_S3"
+for words in status "logs $job" "submit -- true"; do
+	# shellcheck disable=SC2086
+	fails "no bucket, ${words%% *}" 3 4 env GPUCLOUD_STORE="$no_bucket" "$GPUCLOUD_BIN" $words
+	like "$err" "NoSuchBucket.*\(request [0-9A-F]+\)" "with the request's id"
+done
+for words in status "logs $job" "submit -- true"; do
+	# shellcheck disable=SC2086
+	fails "server down, ${words%% *}" 7 20 env \
+		GPUCLOUD_STORE="s3://bucket/x?endpoint=http://127.0.0.1:1" "$GPUCLOUD_BIN" $words
+done
+fails "no TLS there" 7 20 env \
+	GPUCLOUD_STORE="s3://bucket/x?endpoint=https://${FAKE_S3#http://}" "$GPUCLOUD_BIN" status
+if [ -n "${FAKES_S3:-}" ]; then
+	fails "unknown authority" 7 20 env \
+		GPUCLOUD_STORE="s3://bucket/x?endpoint=$FAKES_S3" "$GPUCLOUD_BIN" submit -- true
+	like "$err" "certificate" "which is named"
+fi
+
+# --- no place for journals ---------------------------------------------------------
+for how in ignore refuse racy; do
+	control POST settings "{\"conditions\": \"$how\"}" >/dev/null
+	fails "conditions: $how" 3 20 env \
+		GPUCLOUD_STORE="s3://bucket/$how?endpoint=$FAKE_S3" "$GPUCLOUD_BIN" submit -- true
+	like "$err" "can hold data, but no jobs" "which is said"
+	is "$(control GET objects?sha256=0 | jq -r '.objects[].key' | grep "^$how/" |
+		grep -v '^[a-z]*/probe/')" "$how/store.json" "and nothing was begun"
+done
+sh "$servers/fakecloud.sh" stop "$T/fake"
+finish
