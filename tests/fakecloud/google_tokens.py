@@ -33,7 +33,15 @@ class OAuth(Plain):
 class OAuth2(OAuth):
     name = "oauth2"
     hosts = (r"oauth2\.googleapis\.com",)
-    routes = (("POST", "/token", "Token"),)
+    routes = (("POST", "/token", "Token"), ("POST", "/tokeninfo", "TokenInfo"))
+
+    def do_token_info(self, request):
+        key = self.world.key("google", request.form().get("access_token", ""))
+        if key is None or key.expired(request.clock()):
+            raise Failure(400, "invalid_token", "Invalid Value")
+        more = {"email": key.arn} if "@" in key.arn else {}
+        return reply(dict({"scope": "https://www.googleapis.com/auth/cloud-platform",
+                           "expires_in": str(seconds_left(key))}, **more))
 
     def do_token(self, request):
         asked = request.form()
