@@ -13,7 +13,7 @@ TEST(the_log_waits_as_the_rate_says)
 		{ 0, false, 10000 }, { 0, true, 1000 },   /* costs nothing */
 		{ 98320000, false, 10000 },               /* 8 x H100 */
 		{ 98320000, true, 1000 },
-		{ 526000, false, 10000 },                 /* a T4 */
+		{ 526000, false, 10333 },                 /* a T4 */
 		{ 526000, true, 1468 },
 		{ 250000, false, 49724 },
 		{ 100000, false, 120000 },                /* beats take it all */
