@@ -114,7 +114,7 @@ void gpc_net_finish(struct gpc_net_task *t, int r, struct gpc_error *err)
 	void *arg = t->done_arg;
 
 	take_out(&t->loop->running, t);
-	reply.tries = t->tries;
+	reply.tries = t->tries + t->resent;
 	t->reply = (struct gpc_reply){0};
 	if (t->ret_reply) {
 		*t->ret_reply = reply;

@@ -31,6 +31,7 @@ struct gpc_net_task {
 
 	/* Over all tries; times by the boot clock. */
 	int tries, pause_ms;
+	int resent;                     /* by libcurl itself, within tries */
 	int64_t deadline_ms, due_ms;
 	bool renew, renewed, skewed, mended;
 	uint64_t delivered;             /* to the sink, since the last rewind */

@@ -319,7 +319,7 @@ void gpc_net_tried(struct gpc_net_task *t, int r, struct gpc_error *err)
 		return;
 	}
 	*err = (struct gpc_error){0};
-	t->reply.tries = t->tries;
+	t->reply.tries = t->tries + t->resent;
 	verdict = t->call.judge ? t->call.judge(t->call.arg, &t->reply, err) :
 		gpc_net_judge_status(&t->reply, err);
 	if (verdict == GPC_NET_DONE) {

@@ -11,6 +11,7 @@ static void count_traffic(struct gpc_net_task *t)
 	/* Beyond the one that is counted when it begins. */
 	unsigned more = t->x.sends > 1 ? (unsigned)t->x.sends - 1 : 0;
 
+	t->resent += (int)more;
 	pthread_mutex_lock(&net->lock);
 	net->counts.requests += more;
 	net->counts.retries += more;

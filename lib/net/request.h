@@ -33,7 +33,7 @@ struct gpc_reply {
 	struct gpc_pairs headers;       /* lower-case names */
 	struct gpc_buf body;            /* what went to no sink */
 	int64_t date_ms;                /* of the Date header; 0 = none */
-	int tries;
+	int tries;                      /* how often the request went out */
 };
 void gpc_reply_clear(struct gpc_reply *r);
 GPC_CLEANUP_VALUE(gpc_reply);
