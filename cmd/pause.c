@@ -7,7 +7,9 @@ enum { SLICE_MS = 50 };
 
 bool gpc_cmd_is_far(const struct gpc_session *s)
 {
-	return s->store && !(s->store->caps & GPC_STORE_LOCAL);
+	const unsigned here = GPC_STORE_LOCAL | GPC_STORE_APPEND;
+
+	return s->store && (s->store->caps & here) != here;
 }
 
 void gpc_cmd_sleep(const struct gpc_cmd *c, int64_t ms)

@@ -33,7 +33,8 @@ NOT_MEMCHECKED="attack bad_input bundle completion crash damage examples far_sto
 LONGEST="crash examples soak far_store recovery bad_input"
 ALONE="logs" # it measures
 # What is also done over a store that bills each request (the stand-in's S3), the
-# longest first; and what --long adds.
+# longest first; and what --long adds, besides the same over Swift, which can only
+# have the data.
 OVER_S3="recovery requests two_nodes main_job update results"
 OVER_S3_LONG="json logs tether inputs paid watch credentials notify"
 
@@ -270,31 +271,46 @@ e2e_tests() { # BUILD PREFIX EXCEPT
 	done
 }
 
-# The same scripts, each with a store of its own in one bucket. The stand-in runs for
-# all of them.
-over_s3_tests() { # BUILD PREFIX SCRIPTS
+# Swift begins without a bucket.
+make_bucket() { # SERVER
+	[ "$1" = swift ] || return 0
+	/usr/bin/python3 - "$(sed -n 's/^SWIFT_URL=//p' "$logs/swift/env")" <<-'X'
+		import sys, urllib.request as web
+		who = {"X-Auth-User": "test:tester", "X-Auth-Key": "testing"}
+		told = web.urlopen(web.Request(sys.argv[1] + "/auth/v1.0", headers=who)).headers
+		web.urlopen(web.Request(told["X-Storage-Url"] + "/bucket", method="PUT",
+		                        headers={"X-Auth-Token": told["X-Auth-Token"]}))
+	X
+}
+
+# The same scripts, each with a store of its own; the server runs for all of them.
+# STORE may name what the server's DIR/env has, and $script.
+over_store_tests() { # BUILD NAME SERVER STORE SCRIPTS
 	os_any=
-	for script in $3; do
-		case ${2}s3:e2e/$script in *"$only"*) os_any=yes ;; esac
+	for script in $5; do
+		case $2:e2e/$script in *"$only"*) os_any=yes ;; esac
 	done
 	[ -n "$os_any" ] || return
-	trap 'sh tests/servers/fakecloud.sh stop "$logs/fake"' EXIT
+	os_stop="sh tests/servers/$3.sh stop '$logs/$3'"
+	# shellcheck disable=SC2064  # as it is now
+	trap "$os_stop" EXIT
 	trap 'exit 130' INT
 	trap 'exit 143' TERM
-	if ! sh tests/servers/fakecloud.sh start "$logs/fake" >"$logs/fake.log" 2>&1 9>&-; then
-		trap - EXIT INT TERM
-		result skip "${2}s3: $(tail -n 1 "$logs/fake.log")"
-		return
+	if sh tests/servers/"$3".sh start "$logs/$3" >"$logs/$3.log" 2>&1 9>&- &&
+		make_bucket "$3" >>"$logs/$3.log" 2>&1; then
+		for script in $5; do
+			one_test "$2:e2e/$script" $e2e_limit sh -c "set -a
+				script=$script
+				. '$logs/$3/env'
+				GPUCLOUD_TEST_STORE=\"$4\"
+				GPUCLOUD_BIN='$builds/$1/cmd/gpucloud'
+				exec sh tests/e2e/$script.sh"
+		done
+		wait
+	else
+		result skip "$2: $(tail -n 1 "$logs/$3.log")"
 	fi
-	for script in $3; do
-		one_test "${2}s3:e2e/$script" $e2e_limit sh -c "set -a
-			. '$logs/fake/env'
-			GPUCLOUD_TEST_STORE=\"s3://bucket?endpoint=\$FAKE_S3\"
-			GPUCLOUD_BIN='$builds/$1/cmd/gpucloud'
-			exec sh tests/e2e/$script.sh"
-	done
-	wait
-	sh tests/servers/fakecloud.sh stop "$logs/fake"
+	sh -c "$os_stop"
 	trap - EXIT INT TERM
 }
 
@@ -349,7 +365,12 @@ if build plain; then
 	meson_tests plain "" ""
 	e2e_tests plain "" ""
 	wait
-	over_s3_tests plain "" "$OVER_S3 ${GPUCLOUD_TEST_LONG:+$OVER_S3_LONG}"
+	# shellcheck disable=SC2016  # known where it is used
+	over_store_tests plain s3 fakecloud 's3://bucket?endpoint=$FAKE_S3' \
+		"$OVER_S3 ${GPUCLOUD_TEST_LONG:+$OVER_S3_LONG}"
+	[ -z "${GPUCLOUD_TEST_LONG:-}" ] || over_store_tests plain swift swift \
+		"s3://bucket?endpoint=\$SWIFT_URL&journal=$logs/journal-\$script" \
+		"$OVER_S3"
 fi
 say "build with sanitizers"
 export GPUCLOUD_TEST_SANITIZED=1

@@ -151,7 +151,8 @@ static int holds_data_only(const struct gpc_session *s, struct gpc_error *err)
 		"supervisors could not be kept apart", s->store->url);
 
 	gpc_hint(err, "use a folder (--store file:///PATH), or a service that honours "
-		"`If-None-Match: *`: Amazon S3, MinIO, Ceph, R2");
+		"`If-None-Match: *` (Amazon S3, MinIO, Ceph, R2), or keep the "
+		"journal in such a store: add journal=URL to this one's");
 	return r;
 }
 

@@ -300,6 +300,23 @@ static bool several_unfinished(const struct gpc_index *matches)
 	return n > 1;
 }
 
+/* "NAME-" and 6 characters, as ids end; a name may look so as well. */
+static bool looks_like_an_id(const char *word)
+{
+	size_t n = strlen(word);
+
+	return n > 7 && n < GPC_JOB_ID_SIZE && word[n - 7] == '-' &&
+		strspn(word + n - 6, "abcdefghijklmnopqrstuvwxyz234567") == 6 &&
+		strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
+}
+
+/* Where each list costs money, an id is tried as one first. */
+static bool is_far_id(struct gpc_session *s, const char *word)
+{
+	return word && !(s->store->caps & GPC_STORE_LOCAL) &&
+		looks_like_an_id(word);
+}
+
 int gpc_job_find(struct gpc_session *s, const char *word, bool ending,
 	char ret_job[GPC_JOB_ID_SIZE], struct gpc_error *err)
 {
@@ -308,6 +325,10 @@ int gpc_job_find(struct gpc_session *s, const char *word, bool ending,
 	int r;
 
 	word = word ? word : "@";
+	if (is_far_id(s, word) && is_there(s, word, NULL) == 0) {
+		memcpy(ret_job, word, strlen(word) + 1);
+		return 0;
+	}
 	r = gpc_eq(word, "@") ? list_mine(s, &matches, err) :
 		gpc_index_find(s->store, word, s->place.owner.hash, &matches,
 		&several, err);
@@ -338,24 +359,13 @@ int gpc_job_find(struct gpc_session *s, const char *word, bool ending,
 	return 0;
 }
 
-/* "NAME-" and 6 characters, as ids end; a name may look so as well. */
-static bool looks_like_an_id(const char *word)
-{
-	size_t n = strlen(word);
-
-	return n > 7 && n < GPC_JOB_ID_SIZE && word[n - 7] == '-' &&
-		strspn(word + n - 6, "abcdefghijklmnopqrstuvwxyz234567") == 6 &&
-		strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
-}
-
 int gpc_view_find(struct gpc_session *s, const char *word,
 	struct gpc_view *ret_v, struct gpc_error *err)
 {
 	char job[GPC_JOB_ID_SIZE];
 	int r = -GPC_ENOTFOUND;
 
-	if (word && !(s->store->caps & GPC_STORE_LOCAL) &&
-		looks_like_an_id(word))
+	if (is_far_id(s, word))
 		r = gpc_view_load(s, word, ret_v, err);
 	if (r != -GPC_ENOTFOUND)
 		return r;

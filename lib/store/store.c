@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "store/split.h"
 #include "store/stores.inc"
 
 #define X(name) extern const struct gpc_store_ops gpc_store_##name;
@@ -138,6 +139,8 @@ int gpc_store_open(const char *url, unsigned flags, const struct gpc_log *log,
 
 	if (!ops)
 		return unknown_scheme(url, err);
+	if (gpc_store_is_split(url))
+		return gpc_store_open_split(url, flags, log, ret_s, err);
 	if (colon)
 		url = colon + 3;
 	if (ops != &gpc_store_file)

@@ -93,6 +93,9 @@ sleep 1
 mark
 run gpc status "$job"
 at_most 4 true "status of a job that has ended"
+mark
+run gpc logs "$job"
+at_most 8 true "logs of it"
 gpc status >/dev/null
 mark
 run gpc status
@@ -192,5 +195,30 @@ for how in ignore refuse racy; do
 	is "$(control GET objects?sha256=0 | jq -r '.objects[].key' | grep "^$how/" |
 		grep -v '^[a-z]*/probe/')" "$how/store.json" "and nothing was begun"
 done
+
+# Such a one may have the data, with the journal in a folder.
+control POST settings '{"conditions": "refuse"}' >/dev/null
+export GPUCLOUD_STORE="s3://bucket/split?endpoint=$FAKE_S3&journal=$T/journal"
+mkdir src && echo here >src/file
+cat >split.yaml <<'Y'
+name: split
+workdir: src
+checkpoint: {path: ck}
+artifacts: [out]
+run: cat file; mkdir -p ck; echo 1 >ck/a; echo result >out
+Y
+run gpc submit -q split.yaml
+is "$rc:$out" "0:here" "a job with its data here and its journal there" || note "$err"
+is "$(control GET objects?sha256=0 | jq -r '.objects[].key' |
+	sed -n 's|^split/jobs/[^/]*/||p; s|^split/\(blobs\)/.*|\1|p' |
+	sed 's|[^/]*$||; s|blobs/.*|blobs/|' | sort -u | tr '\n' ' ')" \
+	" 1/0/agent/ 1/0/log/ 1/0/marks/ 1/blobs/ artifacts/ checkpoints/ " "the data is here"
+[ -f "$T/journal/store.json" ] && ls "$T"/journal/jobs/split-*/events/*1.json >/dev/null
+ok $? "the journal is there"
+is "$(gpc logs split)" here "logs reads both"
+run gpc pull split got
+is "$(cat got/out 2>/dev/null)" result "so does pull"
+run gpc checkpoint verify split
+is "$rc" 0 "and verify" || note "$err"
 sh "$servers/fakecloud.sh" stop "$T/fake"
 finish

@@ -71,7 +71,11 @@ json offer offers --json
 # no metadata service is asked: what answers there depends on the machine
 export AWS_EC2_METADATA_DISABLED=true ALIBABA_CLOUD_ECS_METADATA_DISABLED=true \
 	GCE_METADATA_HOST=127.0.0.1:1 GCE_METADATA_DETECT_RETRIES=1
-json check check --json
+if far; then # it would ask the cloud who we are
+	cp "$golden/check.json" docs/check
+else
+	json check check --json
+fi
 unset AWS_EC2_METADATA_DISABLED ALIBABA_CLOUD_ECS_METADATA_DISABLED \
 	GCE_METADATA_HOST GCE_METADATA_DETECT_RETRIES
 json offer-misfit offers --gpus H100:8 --json

@@ -1,0 +1,298 @@
+/* See split.h. Blobs, checkpoints, artifacts and streams are data; all else is a
+ * record. So the journal's races, and what is put and read every few seconds, happen
+ * where the journal lives. A list that may hold both is merged in the order of keys:
+ * the records of it are kept in memory, the data streams by.
+ *
+ * Data is created by one writer alone, so that looking before a put is as good as
+ * an if-absent that the service does not know. */
+#include "store/split.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/encode.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+#define WORD "journal="
+
+struct split { struct gpc_store *data, *journal; };
+
+static struct split *of(struct gpc_store *s)
+{
+	return s->state;
+}
+
+/* --- which ---------------------------------------------------------------- */
+
+/* Behind "N/", or NULL. */
+static const char *past_number(const char *p)
+{
+	size_t n = strspn(p, "0123456789");
+
+	return n && p[n] == '/' ? p + n + 1 : NULL;
+}
+
+static const char *past_job(const char *key)
+{
+	const char *p = gpc_starts_with(key, "jobs/") ?
+		strchr(key + strlen("jobs/"), '/') : NULL;
+
+	return p ? p + 1 : NULL;
+}
+
+static bool is_data(const char *key)
+{
+	static const char *const streams[] = {
+		"log/", "marks/", "metrics/", "agent/",
+	};
+	const char *p;
+
+	if (gpc_starts_with(key, "blobs/"))
+		return true;
+	p = past_job(key);
+	if (!p)
+		return false;
+	if (gpc_starts_with(p, "checkpoints/") || gpc_starts_with(p,
+		"artifacts/"))
+		return true;
+	p = past_number(p);
+	if (p && gpc_starts_with(p, "blobs/"))
+		return true;
+	p = p ? past_number(p) : NULL;
+	for (size_t i = 0; p && i < sizeof(streams) / sizeof(*streams); i++)
+		if (gpc_starts_with(p, streams[i]))
+			return true;
+	return false;
+}
+
+/* Whether a prefix can only be of records. */
+static bool is_records(const char *prefix)
+{
+	static const char *const all[] = {
+		"index/", "once/", "secrets/", "probe/", "shared/",
+	};
+	const char *p = past_job(prefix);
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (gpc_starts_with(prefix, all[i]))
+			return true;
+	return p && (gpc_starts_with(p, "events/") ||
+		gpc_starts_with(p, "queue/"));
+}
+
+/* Cancelling is set after the store was opened, before its first use. */
+static struct gpc_store *route(struct gpc_store *s, bool data)
+{
+	struct gpc_store *to = data ? of(s)->data : of(s)->journal;
+
+	if (to->cancel != s->cancel)
+		to->cancel = s->cancel;
+	return to;
+}
+
+static struct gpc_store *home(struct gpc_store *s, const char *key)
+{
+	return route(s, is_data(key));
+}
+
+/* --- operations ------------------------------------------------------------- */
+
+static int split_get(struct gpc_store *s, const char *key, int64_t offset,
+	int64_t length, gpc_sink_fn *sink, void *arg, struct gpc_object *ret_o,
+	struct gpc_error *err)
+{
+	return gpc_store_get_range(home(s, key), key, offset, length, sink, arg,
+		ret_o, err);
+}
+
+static int split_put(struct gpc_store *s, const char *key,
+	const struct gpc_body *body, unsigned flags, struct gpc_error *err)
+{
+	struct gpc_store *to = home(s, key);
+	int r;
+
+	if (to == of(s)->data && flags & GPC_PUT_IF_ABSENT) {
+		flags &= ~(unsigned)GPC_PUT_IF_ABSENT;
+		r = gpc_store_head(to, key, NULL, err);
+		if (r == 0)
+			return gpc_fail(err, GPC_ECONFLICT, "%s/%s exists",
+				to->url, key);
+		if (r != -GPC_ENOTFOUND)
+			return r;
+	}
+	return gpc_store_put_body(to, key, body, flags, err);
+}
+
+static int split_head(struct gpc_store *s, const char *key,
+	struct gpc_object *ret_o, struct gpc_error *err)
+{
+	return gpc_store_head(home(s, key), key, ret_o, err);
+}
+
+static int split_del(struct gpc_store *s, const char *key,
+	struct gpc_error *err)
+{
+	return gpc_store_del(home(s, key), key, err);
+}
+
+static int split_sync(struct gpc_store *s, const char *key,
+	struct gpc_error *err)
+{
+	return gpc_store_sync(home(s, key), key, err);
+}
+
+static void split_wait(struct gpc_store *s, const char *prefix, int timeout_ms)
+{
+	gpc_store_wait(route(s, false), prefix, timeout_ms);
+}
+
+/* --- lists -------------------------------------------------------------------- */
+
+struct merge {
+	GPC_VEC(struct gpc_object) records;
+	size_t at;
+	gpc_list_fn *fn;
+	void *arg;
+	bool ended;
+};
+
+static int collect(void *arg, const struct gpc_object *o)
+{
+	struct merge *m = arg;
+
+	*gpc_vec_push(&m->records) = *o;
+	return 0;
+}
+
+/* key NULL: all that is left. */
+static void give_records(struct merge *m, const char *key)
+{
+	while (!m->ended && m->at < m->records.n &&
+		(!key || strcmp(m->records.v[m->at].key, key) < 0))
+		m->ended = m->fn(m->arg, &m->records.v[m->at++]) != 0;
+}
+
+static int give_data(void *arg, const struct gpc_object *o)
+{
+	struct merge *m = arg;
+
+	give_records(m, o->key);
+	if (!m->ended)
+		m->ended = m->fn(m->arg, o) != 0;
+	return m->ended;
+}
+
+static int split_list(struct gpc_store *s, const char *prefix,
+	const char *after, gpc_list_fn *fn, void *arg, struct gpc_error *err)
+{
+	struct merge m = { .fn = fn, .arg = arg };
+	int r;
+
+	if (is_data(prefix) || is_records(prefix))
+		return gpc_store_list(home(s, prefix), prefix, after, fn, arg,
+			err);
+	r = gpc_store_list(route(s, false), prefix, after, collect, &m, err);
+	if (r == 0)
+		r = gpc_store_list(route(s, true), prefix, after, give_data, &m,
+			err);
+	if (r == 0)
+		give_records(&m, NULL);
+	gpc_vec_free(&m.records);
+	return r;
+}
+
+/* --- opening ------------------------------------------------------------------ */
+
+/* Where the word's value begins, and how long it is; NULL when it is not there. */
+static const char *find_word(const char *url, size_t *ret_n)
+{
+	const char *p = strchr(url, '?');
+
+	while (p) {
+		p++;
+		if (gpc_starts_with(p, WORD)) {
+			p += strlen(WORD);
+			*ret_n = strcspn(p, "&");
+			return p;
+		}
+		p = strchr(p, '&');
+	}
+	return NULL;
+}
+
+bool gpc_store_is_split(const char *url)
+{
+	size_t n;
+
+	return find_word(url, &n) != NULL;
+}
+
+/* The URL without the word. Owned. */
+static char *data_url(const char *url, const char *value, size_t n)
+{
+	size_t head = (size_t)(value - url) - strlen(WORD) - 1;
+	const char *rest = value[n] ? value + n + 1 : "";
+
+	return *rest ? gpc_format("%.*s%c%s", (int)head, url, url[head], rest) :
+		gpc_strndup(url, head);
+}
+
+static int split_open(struct gpc_store *s, const char *where, unsigned flags,
+	struct gpc_error *err)
+{
+	gpc_autoptr(gpc_store) *data = NULL, *journal = NULL;
+	gpc_auto(gpc_buf) struct gpc_buf journal_url = {0};
+	gpc_autostr *rest = NULL;
+	size_t n = 0;
+	const char *value = find_word(where, &n);
+	int r;
+
+	if (!value || !n)
+		return gpc_fail(err, GPC_ECONFIG,
+			"store %s: journal= names no store", where);
+	r = gpc_percent_decode(value, n, false, &journal_url, err);
+	if (r < 0)
+		return gpc_wrap(err, r, "store %s: journal=", where);
+	rest = data_url(where, value, n);
+	r = gpc_store_open(gpc_buf_str(&journal_url), flags, s->log, &journal, err);
+	if (r == 0)
+		r = gpc_store_open(rest, flags, s->log, &data, err);
+	if (r < 0)
+		return r;
+	/* As far as whoever asks again and again is concerned, it is where the
+	 * journal is; streams are put as the data's store wants it. */
+	s->caps = journal->caps &
+		(unsigned)(GPC_STORE_IF_ABSENT | GPC_STORE_LOCAL);
+	of(s)->data = gpc_steal(&data);
+	of(s)->journal = gpc_steal(&journal);
+	gpc_set_str(&s->url, where);
+	return 0;
+}
+
+static void split_close(struct gpc_store *s)
+{
+	gpc_store_free(of(s)->data);
+	gpc_store_free(of(s)->journal);
+}
+
+static const struct gpc_store_ops split_ops = {
+	.scheme = "split",
+	.state_size = sizeof(struct split),
+	.open = split_open,
+	.close = split_close,
+	.get = split_get,
+	.put = split_put,
+	.head = split_head,
+	.list = split_list,
+	.del = split_del,
+	.sync = split_sync,
+	.wait = split_wait,
+};
+
+int gpc_store_open_split(const char *url, unsigned flags,
+	const struct gpc_log *log, struct gpc_store **ret_s,
+	struct gpc_error *err)
+{
+	return gpc_store_open_ops(&split_ops, url, flags, log, ret_s, err);
+}

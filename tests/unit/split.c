@@ -1,0 +1,197 @@
+/* Records and data in two stores look like one: each key has its place, lists are
+ * whole and in order, and only the records' store needs to keep writers apart. */
+#include "test.h"
+
+#include "base/path.h"
+#include "base/str.h"
+#include "store/store.h"
+
+struct world {
+	char *dir;
+	char *data_dir, *journal_dir;
+	struct gpc_store *s, *data, *journal;
+};
+
+static int setup(void **state)
+{
+	struct world *w = gpc_alloc(sizeof(*w));
+	struct gpc_error err;
+
+	w->dir = scratch();
+	w->data_dir = gpc_path_join(w->dir, "data");
+	w->journal_dir = gpc_path_join(w->dir, "journal");
+	gpc_autostr *url = gpc_format("file://%s?journal=file:%%2F%%2F%s",
+		w->data_dir, w->journal_dir);
+	assert_ok(gpc_store_open(url, GPC_STORE_CREATE, NULL, &w->s, &err));
+	assert_string_equal(w->s->url, url);
+	assert_ok(gpc_store_open(w->data_dir, 0, NULL, &w->data, &err));
+	assert_ok(gpc_store_open(w->journal_dir, 0, NULL, &w->journal, &err));
+	*state = w;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+	struct gpc_error err;
+
+	gpc_store_free(w->s);
+	gpc_store_free(w->data);
+	gpc_store_free(w->journal);
+	assert_ok(gpc_rmtree(w->dir, &err));
+	free(w->dir);
+	free(w->data_dir);
+	free(w->journal_dir);
+	free(w);
+	return 0;
+}
+
+static const struct { const char *key; bool data; } rows[] = {
+	{ "blobs/aa/1", true },
+	{ "index/live/1-j-aaaaaa.json", false },
+	{ "jobs/j-aaaaaa/1/0/agent/0-1", true },
+	{ "jobs/j-aaaaaa/1/0/beat", false },
+	{ "jobs/j-aaaaaa/1/0/exit.json", false },
+	{ "jobs/j-aaaaaa/1/0/log/0-1", true },
+	{ "jobs/j-aaaaaa/1/0/marks/0-1", true },
+	{ "jobs/j-aaaaaa/1/0/metrics/0-1", true },
+	{ "jobs/j-aaaaaa/1/blobs/aa/2", true },
+	{ "jobs/j-aaaaaa/1/verdict.json", false },
+	{ "jobs/j-aaaaaa/artifacts/x", true },
+	{ "jobs/j-aaaaaa/checkpoints/1-1-user.json", true },
+	{ "jobs/j-aaaaaa/events/00000001.json", false },
+	{ "jobs/j-aaaaaa/job.json", false },
+	{ "once/1", false },
+	{ "secrets/j-aaaaaa", false },
+	{ "store.json", false },
+};
+enum { ROWS = sizeof(rows) / sizeof(*rows) };
+
+static void put_all(struct world *w)
+{
+	struct gpc_error err;
+
+	for (size_t i = 0; i < ROWS; i++)
+		assert_ok(gpc_store_put(w->s, rows[i].key, "x", 1,
+			GPC_PUT_IF_ABSENT, &err));
+}
+
+TEST(each_key_has_its_place)
+{
+	struct world *w = *state;
+	struct gpc_error err;
+
+	put_all(w);
+	for (size_t i = 0; i < ROWS; i++) {
+		struct gpc_buf b = {0};
+
+		assert_int_equal(gpc_store_head(w->data, rows[i].key, NULL,
+			&err), rows[i].data ? 0 : -GPC_ENOTFOUND);
+		assert_int_equal(gpc_store_head(w->journal, rows[i].key, NULL,
+			&err), rows[i].data ? -GPC_ENOTFOUND : 0);
+		assert_ok(gpc_store_get(w->s, rows[i].key, 10, &b, &err));
+		gpc_buf_clear(&b);
+		assert_int_equal(gpc_store_put(w->s, rows[i].key, "y", 1,
+			GPC_PUT_IF_ABSENT, &err), -GPC_ECONFLICT);
+		assert_ok(gpc_store_put(w->s, rows[i].key, "y", 1, 0, &err));
+		assert_ok(gpc_store_del(w->s, rows[i].key, &err));
+		assert_int_equal(gpc_store_head(w->s, rows[i].key, NULL, &err),
+			-GPC_ENOTFOUND);
+	}
+}
+
+struct seen { size_t n, most; const char *prefix, *after; };
+
+/* The rows are in the order of keys. */
+static int see(void *arg, const struct gpc_object *o)
+{
+	struct seen *x = arg;
+
+	while (x->n < ROWS && (!gpc_starts_with(rows[x->n].key, x->prefix) ||
+		(x->after && strcmp(rows[x->n].key, x->after) <= 0)))
+		x->n++;
+	assert_true(x->n < ROWS);
+	assert_string_equal(o->key, rows[x->n].key);
+	x->n++;
+	return --x->most == 0;
+}
+
+static size_t matches(const char *prefix, const char *after)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ROWS; i++)
+		n += gpc_starts_with(rows[i].key, prefix) &&
+			(!after || strcmp(rows[i].key, after) > 0);
+	return n;
+}
+
+TEST(lists_are_whole_and_in_order)
+{
+	static const char *const prefixes[] = {
+		"", "b", "blobs/", "index/", "jobs/", "jobs/j", "jobs/j-aaaaaa/",
+		"jobs/j-aaaaaa/1/", "jobs/j-aaaaaa/1/0/", "jobs/j-aaaaaa/1/0/log/",
+		"jobs/j-aaaaaa/c", "jobs/j-aaaaaa/events/", "s", "nothing/",
+	};
+	struct world *w = *state;
+	struct gpc_error err;
+
+	put_all(w);
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
+		const char *afters[] = { NULL, "jobs/j-aaaaaa/1/0/beat" };
+
+		for (size_t k = 0; k < 2; k++) {
+			size_t all = matches(prefixes[i], afters[k]);
+
+			/* whole, and ended after each number of objects */
+			for (size_t most = 1; most <= all + 1; most++) {
+				struct seen x = { 0, most, prefixes[i], afters[k] };
+
+				assert_ok(gpc_store_list(w->s, prefixes[i],
+					afters[k], see, &x, &err));
+				assert_int_equal(most - x.most,
+					most <= all ? most : all);
+			}
+		}
+	}
+}
+
+TEST(the_journal_decides_what_it_can_do)
+{
+	struct world *w = *state;
+	struct gpc_error err;
+
+	assert_true(w->s->caps & GPC_STORE_IF_ABSENT);
+	assert_true(w->s->caps & GPC_STORE_LOCAL);
+	assert_false(w->s->caps & GPC_STORE_APPEND);
+	assert_ok(gpc_store_identify(w->s, GPC_STORE_CREATE, &err));
+	assert_ok(gpc_store_head(w->journal, "store.json", NULL, &err));
+}
+
+TEST(bad_urls_are_told)
+{
+	static const char *const urls[] = {
+		"mem://?journal=", "mem://?journal=%zz", "mem://?journal=no://x",
+	};
+	struct gpc_store *s = NULL;
+	struct gpc_error err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(urls) / sizeof(*urls); i++)
+		assert_true(gpc_store_open(urls[i], 0, NULL, &s, &err) < 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(each_key_has_its_place, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(lists_are_whole_and_in_order,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			the_journal_decides_what_it_can_do, setup, teardown),
+		cmocka_unit_test(bad_urls_are_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
