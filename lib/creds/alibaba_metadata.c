@@ -184,6 +184,9 @@ static int get_keys(struct service *m, const char *role,
 			reply.body.len, &names, gpc_net_now_ms(m->look->net),
 			&ret_f->identity, err), "instance metadata, role %s",
 			role);
+		if (!r)
+			gpc_fetch_mend_clock(m->look->net, &reply,
+				&ret_f->identity);
 		free(ret_f->identity.source);
 		ret_f->identity.source = gpc_format("instance metadata, role "
 			"%s", role);

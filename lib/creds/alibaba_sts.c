@@ -169,10 +169,9 @@ static void set_action(const struct call *c, struct gpc_request *r)
 }
 
 static int send(struct call *c, const struct gpc_pairs *form,
-	struct gpc_json **ret_j, struct gpc_error *err)
+	struct gpc_reply *reply, struct gpc_json **ret_j, struct gpc_error *err)
 {
 	gpc_auto(gpc_request) struct gpc_request request = {0};
-	struct gpc_reply reply = {0};
 	struct gpc_buf text = {0};
 	const struct gpc_call call = {
 		.request = &request, .repeatable = true, .total_ms = TOTAL_MS,
@@ -187,17 +186,16 @@ static int send(struct call *c, const struct gpc_pairs *form,
 	if (!r) {
 		set_action(c, &request);
 		gpc_request_form(&request, form, &text);
-		r = gpc_net_call(c->look->net, &call, &reply, err);
+		r = gpc_net_call(c->look->net, &call, reply, err);
 	}
 	if (r && err && !err->http)
 		gpc_wrap(err, r, "%s", c->what);
-	if (!r && gpc_json_parse(gpc_buf_str(&reply.body), reply.body.len,
+	if (!r && gpc_json_parse(gpc_buf_str(&reply->body), reply->body.len,
 		ret_j, &ignored) < 0)
 		r = gpc_fail(err, GPC_EPROTO, "%s: the answer is no JSON",
 			c->what);
 	gpc_wipe(text.data, text.cap);
 	gpc_buf_clear(&text);
-	gpc_fetch_forget(&reply);
 	return r;
 }
 
@@ -222,6 +220,7 @@ static int exchange(const struct gpc_creds_look *look,
 		.token = "SecurityToken", .expires_at = "Expiration",
 	};
 	gpc_autoptr(gpc_json) *j = NULL;
+	struct gpc_reply reply = {0};
 	const char *arn;
 	char word[9];
 	int r = find_url(role->region, role->vpc, &c->url, err);
@@ -238,11 +237,13 @@ static int exchange(const struct gpc_creds_look *look,
 	if (role->policy)
 		gpc_pairs_add(form, "Policy", role->policy);
 	if (!r)
-		r = send(c, form, &j, err);
+		r = send(c, form, &reply, &j, err);
 	if (!r)
 		r = gpc_wrap(err, gpc_identity_read(gpc_json_get(j,
 			"Credentials"), &names, gpc_net_now_ms(look->net), i,
 			err), "%s", c->what);
+	if (!r)
+		gpc_fetch_mend_clock(look->net, &reply, i);
 	arn = gpc_json_get_str(gpc_json_get(j, "AssumedRoleUser"), "Arn");
 	if (!r && arn) {
 		free(i->account);
@@ -251,6 +252,7 @@ static int exchange(const struct gpc_creds_look *look,
 	}
 	for (size_t k = 0; k < form->n; k++)
 		gpc_wipe_str(form->v[k].value);
+	gpc_fetch_forget(&reply);
 	free(c->url);
 	return r;
 }
@@ -302,11 +304,13 @@ int gpc_alibaba_whoami(const struct gpc_creds_look *look,
 	gpc_autoptr(gpc_json) *j = NULL;
 	struct call c = {.look = look, .by = i, .action = "GetCallerIdentity",
 		.what = "GetCallerIdentity"};
+	struct gpc_reply reply = {0};
 	const char *arn, *account;
 	int r = find_url(NULL, false, &c.url, err);
 
 	if (!r)
-		r = send(&c, &form, &j, err);
+		r = send(&c, &form, &reply, &j, err);
+	gpc_fetch_forget(&reply);
 	free(c.url);
 	if (r)
 		return r;

@@ -13,6 +13,7 @@
 #include "dep/json.h"
 
 #define GPC_GCP_SCOPE "https://www.googleapis.com/auth/cloud-platform"
+#define GPC_GCP_SKEW_MS INT64_C(60000)  /* that tokens put up with, at least */
 #define GPC_GCP_LOGIN "run: gcloud auth application-default login"
 
 struct gpc_gcp_file {

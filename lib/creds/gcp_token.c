@@ -155,6 +155,17 @@ static int read_token(const struct gpc_reply *reply, int64_t now_ms,
 	return 0;
 }
 
+/* What is refused by a service whose clock is another than ours is mostly refused
+ * for that: its clock counts from now on. */
+static void mend_clock(struct gpc_net *net, const struct gpc_reply *reply)
+{
+	int64_t off_ms = reply->date_ms - gpc_net_now_ms(net);
+
+	if (reply->status >= 400 && reply->status < 500 && reply->date_ms > 0 &&
+		(off_ms > GPC_GCP_SKEW_MS || off_ms < -GPC_GCP_SKEW_MS))
+		gpc_net_set_clock(net, reply->date_ms);
+}
+
 int gpc_gcp_token(const struct gpc_gcp_file *f, const char *url,
 	struct gpc_pairs *headers, struct gpc_pairs *form, const char *login,
 	struct gpc_identity *i, struct gpc_error *err)
@@ -175,6 +186,7 @@ int gpc_gcp_token(const struct gpc_gcp_file *f, const char *url,
 	fetch.headers = &own;
 	fetch.body = gpc_buf_str(&body);
 	r = gpc_fetch(f->look->net, &fetch, &reply, &why);
+	mend_clock(f->look->net, &reply);
 	if (r)
 		r = explain(f, &reply, login, r, &why);
 	else

@@ -20,6 +20,7 @@ int64_t __real_gpc_boot_ms(void);
 int64_t __wrap_gpc_wall_ms(void);
 int64_t __wrap_gpc_boot_ms(void);
 
+const char *lab_header;
 int64_t lab_ahead_ms, lab_date_ms;
 
 int64_t __wrap_gpc_wall_ms(void)
@@ -106,8 +107,10 @@ static void answer(int fd, const char *request)
 	strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S GMT",
 		gmtime_r(&seconds, &tm));
 	gpc_buf_addf(&b, "HTTP/1.1 %d X\r\nContent-Length: %zu\r\nDate: %s\r\n"
-		"Connection: close\r\n\r\n%s", found ? found->status : 404,
-		body.len, date, gpc_buf_str(&body));
+		"%s%sConnection: close\r\n\r\n%s",
+		found ? found->status : 404, body.len, date,
+		lab_header ? lab_header : "", lab_header ? "\r\n" : "",
+		gpc_buf_str(&body));
 	if (gpc_write_all(fd, b.data, b.len, "client", NULL) < 0)
 		return;
 }

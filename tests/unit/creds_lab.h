@@ -20,6 +20,7 @@ struct lab_route {
 
 extern int64_t lab_ahead_ms;            /* of both clocks */
 extern int64_t lab_date_ms;             /* the server's clock less that one */
+extern const char *lab_header;          /* of all replies; NULL: none more */
 
 int lab_open(void **state);             /* of a group of tests */
 int lab_close(void **state);
