@@ -13,7 +13,7 @@ set -u
 PACKAGES="gcc libc6-dev binutils clang libclang-rt-14-dev meson ninja-build
 	pkg-config openssl ca-certificates libcjson-dev libyaml-dev libarchive-dev libssl-dev libexpat1-dev
 	libcurl4-openssl-dev libcmocka-dev
-	scdoc shellcheck bash zsh fish git zstd jq strace faketime procps python3
+	curl scdoc shellcheck bash zsh fish git zstd jq strace faketime procps python3
 	python3-numpy python3-torch python3-boto3 nginx wamerican"
 OPTIONAL="libclang-rt-14-dev" # absent elsewhere: fewer checks
 
@@ -27,10 +27,11 @@ NOT_SANITIZED_TESTS="lint/banned lint/crash lint/fake lint/headers lint/layering
 # memory and descriptors than limits and full disks leave it (attack, bad_input);
 # the clock that is faked would be valgrind's (bad_input, manners); time or requests
 # are measured (far_store, logs, terminal, soak); valgrind dies of an execve that
-# fails, as for a huge environment (damage); examples and crash would take hours.
+# fails, as for a huge environment (damage); examples and crash would take hours;
+# store_faults and stores run programs of other folders than the wrapped one.
 NOT_MEMCHECKED="attack bad_input bundle completion crash damage examples far_store
-	install logs manners quickstart soak terminal"
-LONGEST="crash examples soak far_store recovery bad_input"
+	install logs manners quickstart soak store_faults stores terminal"
+LONGEST="crash examples soak store_faults far_store recovery bad_input"
 ALONE="logs" # it measures
 # What is also done over a store that bills each request (the stand-in's S3), the
 # longest first; and what --long adds, besides the same over Swift, which can only
@@ -116,7 +117,7 @@ apt_get() {
 
 # Elsewhere than on Debian the things themselves are looked for.
 missing_things() {
-	for c in cc clang meson ninja pkg-config scdoc shellcheck bash zstd jq \
+	for c in cc clang meson ninja pkg-config curl scdoc shellcheck bash zstd jq \
 		strace python3 ${memcheck:+valgrind}; do
 		command -v "$c" >/dev/null 2>&1 || printf ' %s' "$c"
 	done
