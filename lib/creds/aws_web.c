@@ -2,14 +2,12 @@
  * exchanged for a role's keys. The token is read anew each time, because it is
  * short-lived and whoever issued it renews it.
  *
- * GitHub hands out a token for an address and a token of its own in the
- * environment; GitLab puts one into a variable that the job names
- * (GITLAB_OIDC_TOKEN by its documentation). Both only count beside AWS_ROLE_ARN
- * and without AWS_WEB_IDENTITY_TOKEN_FILE. */
+ * Those of CI systems only count beside AWS_ROLE_ARN and without
+ * AWS_WEB_IDENTITY_TOKEN_FILE. */
 #include <string.h>
 
 #include "creds/aws_sts.h"
-#include "creds/fetch.h"
+#include "creds/ci.h"
 #include "creds/token.h"
 #include "net/endpoint_aws.h"
 
@@ -28,49 +26,13 @@ static const char *pick(const struct gpc_aws_profile *p, bool with_env,
 	return value ? value : gpc_aws_profile_get(p, key);
 }
 
-/* The token of a GitHub workflow for AWS's audience. */
-static int ask_github(struct gpc_aws_chain *c, const char *role,
-	char **ret_token, struct gpc_error *err)
+/* Whom tokens of CI systems are made for. */
+static const char *audience_of(const char *role)
 {
-	const char *base = gpc_creds_env("ACTIONS_ID_TOKEN_REQUEST_URL");
-	const char *key = gpc_creds_env("ACTIONS_ID_TOKEN_REQUEST_TOKEN");
 	const struct gpc_aws_partition *part = gpc_aws_partition_of_arn(role);
-	static const struct gpc_identity_names names = {.bearer = "value",
-		.lasting = true};
-	gpc_auto(gpc_identity) struct gpc_identity token = {0};
-	gpc_auto(gpc_pairs) struct gpc_pairs headers = {0};
-	gpc_autostr *url = NULL;
-	struct gpc_fetch f = {.what = "GitHub's token service",
-		.method = "GET", .headers = &headers};
-	int r;
 
-	r = gpc_token_check("ACTIONS_ID_TOKEN_REQUEST_TOKEN", key, err);
-	if (r)
-		return r;
-	url = gpc_format("%s%caudience=sts.amazonaws.com%s", base,
-		strchr(base, '?') ? '&' : '?',
-		part && strcmp(part->id, "aws-cn") == 0 ? ".cn" : "");
-	f.url = url;
-	gpc_pairs_setf(&headers, "authorization", "bearer %s", key);
-	gpc_pairs_set(&headers, "accept", "application/json");
-	r = gpc_fetch_identity(c->look->net, &f, &names, &token, err);
-	gpc_wipe_str(headers.v[0].value);
-	if (!r)
-		*ret_token = gpc_steal(&token.bearer);
-	return r;
-}
-
-static bool is_github(void)
-{
-	return gpc_creds_env_true("GITHUB_ACTIONS") &&
-		gpc_creds_env("ACTIONS_ID_TOKEN_REQUEST_URL") &&
-		gpc_creds_env("ACTIONS_ID_TOKEN_REQUEST_TOKEN");
-}
-
-static bool is_gitlab(void)
-{
-	return gpc_creds_env_true("GITLAB_CI") &&
-		gpc_creds_env("GITLAB_OIDC_TOKEN");
+	return part && strcmp(part->id, "aws-cn") == 0 ?
+		"sts.amazonaws.com.cn" : "sts.amazonaws.com";
 }
 
 /* AWS_ROLE_ARN alone is no error: other programs of the job may use it. */
@@ -91,21 +53,13 @@ static void say_why_not(const struct gpc_creds_look *look)
 static int find_token(struct gpc_aws_chain *c, const struct web *w,
 	char **ret_token, struct gpc_error *err)
 {
-	const char *text = gpc_creds_env("GITLAB_OIDC_TOKEN");
-	int r;
+	gpc_autostr *path = NULL;
 
-	if (w->file) {
-		gpc_autostr *path = gpc_creds_expand(w->file);
-
-		return gpc_token_read("web identity token", path, ret_token,
+	if (!w->file)
+		return gpc_ci_token(c->look, audience_of(w->role), ret_token,
 			err);
-	}
-	if (is_github())
-		return ask_github(c, w->role, ret_token, err);
-	r = gpc_token_check("GITLAB_OIDC_TOKEN", text, err);
-	if (!r)
-		*ret_token = gpc_strdup(text);
-	return r;
+	path = gpc_creds_expand(w->file);
+	return gpc_token_read("web identity token", path, ret_token, err);
 }
 
 static int exchange(struct gpc_aws_chain *c, const struct web *w,
@@ -138,7 +92,7 @@ int gpc_aws_from_web(struct gpc_aws_chain *c, const struct gpc_aws_profile *p,
 {
 	bool env_file = with_env && gpc_creds_env("AWS_WEB_IDENTITY_TOKEN_FILE");
 	bool ci = with_env && gpc_creds_env("AWS_ROLE_ARN") &&
-		(is_github() || is_gitlab());
+		(gpc_ci_is_github() || gpc_ci_is_gitlab());
 	gpc_autostr *at = gpc_aws_profile_where(p, "web_identity_token_file");
 	struct web w = {
 		.role = pick(p, with_env, "AWS_ROLE_ARN", "role_arn"),
@@ -161,7 +115,7 @@ int gpc_aws_from_web(struct gpc_aws_chain *c, const struct gpc_aws_profile *p,
 			"%s: web_identity_token_file without role_arn", at);
 	w.where = env_file ? gpc_strdup("AWS_WEB_IDENTITY_TOKEN_FILE") :
 		w.file ? gpc_format("profile %s, %s", p->name, at) :
-		gpc_strdup(is_github() ? "GitHub Actions, AWS_ROLE_ARN" :
+		gpc_strdup(gpc_ci_is_github() ? "GitHub Actions, AWS_ROLE_ARN" :
 		"GitLab, AWS_ROLE_ARN");
 	r = exchange(c, &w, ret_f, err);
 	free(w.where);

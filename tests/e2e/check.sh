@@ -282,6 +282,11 @@ refused() { # NAME STATUS TEXT FILE [VARIABLE=VALUE…]
 }
 google "a service account" $TESTER "service account in" account.json
 is "$(printf %s "$out" | jq -r '.rows[0].account')" p1 "Google: its project"
+for off in 7200 -7200; do
+	control settings "{\"clock_offset\": $off}"
+	google "a clock that is ${off}s off" $TESTER "service account in" account.json
+done
+control settings '{"clock_offset": 0}'
 google "a login" user@example.com "login of gcloud in" user.json
 control settings '{"expires_text": true}'
 google "an end that is text" user@example.com "(GOOGLE_APPLICATION_CREDENTIALS)" user.json
