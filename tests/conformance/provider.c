@@ -540,12 +540,14 @@ int main(int argc, char **argv)
 	size_t n_providers = 0, n = 0;
 	const char *const *names = gpc_provider_names(&n_providers);
 	size_t max = n_providers * COUNT(promises) + 1;
-	struct CMUnitTest *tests = gpc_array(max, sizeof(*tests));
-	struct one *ones = gpc_array(max, sizeof(*ones));
+	struct CMUnitTest *tests;
+	struct one *ones;
 	int r;
 
 	if (argc > 3 && gpc_eq(argv[1], "agent"))
 		return launch(argv[3]);
+	tests = gpc_array(max, sizeof(*tests));
+	ones = gpc_array(max, sizeof(*ones));
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(
 		unknown_names_are_told_the_known_ones);
 	for (size_t p = 0; p < n_providers; p++) {
