@@ -14,8 +14,10 @@
 	"where"
 #define HINT_MONEY "pay what the account owes"
 #define HINT_ENDPOINT "say which endpoint by ?endpoint=, or which region by ?region="
+#define BAD_REGION "wrongRegion"        /* ours: OSS says InvalidArgument */
 
 static const struct gpc_bucket_known known[] = {
+	{BAD_REGION, GPC_NET_FAILED, GPC_ECONFIG, HINT_ENDPOINT},
 	{"NoSuchKey", GPC_NET_FAILED, GPC_ENOTFOUND, NULL},
 	{"NoSuchUpload", GPC_NET_FAILED, GPC_ENOTFOUND, NULL},
 	{"NoSuchBucket", GPC_NET_FAILED, GPC_ECONFIG,
@@ -92,11 +94,12 @@ enum gpc_net_verdict gpc_oss_judge(const struct gpc_reply *reply,
 		error = error_in_header(reply);
 	how.code = gpc_xml_text(error, "Code");
 	how.message = gpc_xml_text(error, "Message");
+	if (strstr(how.message, "signing region"))
+		how.code = BAD_REGION;
 	v = gpc_bucket_refuse(reply, &how, err);
 	region = gpc_oss_region_of(gpc_xml_text(error, "Endpoint"));
-	if (region || strstr(how.message, "signing region"))
-		gpc_hint(err, "%s", HINT_ENDPOINT);
 	if (region) {
+		gpc_hint(err, "%s", HINT_ENDPOINT);
 		free(*ret_region);
 		*ret_region = region;
 	}

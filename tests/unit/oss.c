@@ -122,6 +122,9 @@ TEST(replies_are_judged_by_their_code)
 		{503, ERROR("DownloadTrafficRateLimitExceeded", ""),
 			GPC_NET_THROTTLED, GPC_ERATE, NULL},
 		{400, ERROR("InvalidDigest", ""), GPC_NET_RETRY, GPC_ENET, NULL},
+		{400, "<Error><Code>InvalidArgument</Code><Message>Invalid signing "
+			"region in Authorization header.</Message></Error>",
+			GPC_NET_FAILED, GPC_ECONFIG, NULL},
 		{400, ERROR("Unheard", ""), GPC_NET_FAILED, GPC_EPROTO, NULL},
 		{502, "<html>oops", GPC_NET_RETRY, GPC_ENET, NULL},
 	};
