@@ -33,7 +33,8 @@ void gpc_identity_copy(struct gpc_identity *to, const struct gpc_identity *from)
 struct gpc_creds_settings {
 	enum gpc_cloud cloud;
 	const char *profile;            /* named on the command line or in config;
-	                                 * NULL: as the cloud's tools choose */
+	                                 * of Google: a credentials file; NULL:
+	                                 * as the cloud's tools choose */
 	bool no_prompt;                 /* an MFA code may not be asked for */
 	/* Asks a person, such as for an MFA code; the answer is owned by whoever
 	 * asked. NULL: at the terminal of this process, where it has one. */

@@ -379,6 +379,14 @@ run env "$AWS_AK" AWS_SECRET_ACCESS_KEY=wrong AWS_ENDPOINT_URL_S3="$FAKE_S3" \
 	GPUCLOUD_STORE=s3://bucket/x AWS_REGION=us-east-1 "$GPUCLOUD_BIN" check
 is "$rc" 4 "so it is when everything is looked at"
 is "$(printf '%s\n' "$out" | grep -c failed)" 2 "what fails is shown"
+look store "$OSS_AK" "$OSS_SK" "OSS_ENDPOINT=$FAKE_OSS" ALIBABA_CLOUD_REGION_ID=cn-hangzhou \
+	GPUCLOUD_STORE=oss://bucket/x
+is "$rc $(may)" "0 read write delete journal" "a store in OSS" || note "$err"
+look store GCE_METADATA_HOST="${FAKE_GCE_METADATA#http://}" \
+	"CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE=$FAKE_GCS" GPUCLOUD_STORE=gs://bucket/x
+is "$rc $(may)" "0 read write delete journal" "a store in Cloud Storage" || note "$err"
+look store "CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE=$FAKE_GCS" GPUCLOUD_STORE=gs://bucket/x
+is "$rc" 4 "a store whose cloud was not set up: 4" || note "$err"
 gpc submit -q -- true 2>/dev/null
 look store
 is "$rc $(may)" "0 read write delete journal" "a store in a folder"
