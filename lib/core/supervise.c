@@ -23,6 +23,7 @@
 
 #define RELIST_MS 500
 #define RELIST_FAR_MS 30000     /* submits and requests from here wake us */
+#define LIST_AGAIN_MS 5000
 #define TURN_MS 500
 #define TURN_FAR_MS 200         /* between looks whether somebody woke us */
 #define RENEW_MS 5000
@@ -50,6 +51,7 @@ struct gang {
 	struct gpc_crew crew;
 	GPC_VEC(struct gang_member) members;
 	int64_t listed_ms, swept_ms, renewed_ms;
+	int64_t again_ms;             /* boot clock: no list before it */
 	int lock_fd;
 	const char *lock_path, *wake_path;
 	uint64_t woken;               /* print of the file as last seen */
@@ -316,6 +318,25 @@ static void gang_hear(struct gang *g)
 		m->due_ms = 0;
 }
 
+static bool list_is_due(const struct gang *g)
+{
+	return !g->listed_ms || gpc_boot_ms() - g->listed_ms >=
+		(g->far ? RELIST_FAR_MS : RELIST_MS);
+}
+
+/* A service that is out of reach is not asked with every turn; until then the
+ * last answer holds. */
+static int list_again(struct gang *g, struct gpc_error *err)
+{
+	int r;
+
+	if (gpc_boot_ms() < g->again_ms)
+		return -(int)err->code;
+	r = gang_list(g, err);
+	g->again_ms = r < 0 && g->far ? gpc_boot_ms() + LIST_AGAIN_MS : 0;
+	return r;
+}
+
 static int gang_run(struct gang *g, bool once, struct gpc_error *err)
 {
 	int64_t started = gpc_boot_ms();
@@ -325,9 +346,8 @@ static int gang_run(struct gang *g, bool once, struct gpc_error *err)
 		int r = 0;
 
 		gang_hear(g);
-		if (gpc_boot_ms() - g->listed_ms >= (g->far ? RELIST_FAR_MS :
-			RELIST_MS) || !g->listed_ms)
-			r = gang_list(g, err);
+		if (list_is_due(g))
+			r = list_again(g, err);
 		if (r < 0 && once)
 			return r;
 		if (r < 0)

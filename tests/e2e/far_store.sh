@@ -220,5 +220,19 @@ run gpc pull split got
 is "$(cat got/out 2>/dev/null)" result "so does pull"
 run gpc checkpoint verify split
 is "$rc" 0 "and verify" || note "$err"
+
+# The store goes away while a job runs.
+control POST settings '{"conditions": "honour"}' >/dev/null
+export GPUCLOUD_STORE="$S3"
+job=$(gpc submit -q -d -- sleep 600)
+wait_until 20 in_state "$job" RUNNING
 sh "$servers/fakecloud.sh" stop "$T/fake"
+run gpc release --all -y
+is "$rc" 0 "release --all when the store is down"
+like "$out" "$job .*released" "says what it released"
+none_of_job() { [ -z "$(job_pids "$job")" ]; }
+wait_until 20 none_of_job
+ok $? "and it is gone"
+# shellcheck disable=SC2046  # a list of ids
+kill_pids TERM $(pids_with "$T/") # its supervisor waits for the store
 finish
