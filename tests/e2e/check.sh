@@ -13,6 +13,7 @@ ASSUMED=acs:ram::1234567890123456:assumed-role/node
 GOOGLE_NODE=node@fake-project.iam.gserviceaccount.com
 TESTER=tester@fake-project.iam.gserviceaccount.com
 CLOSED=127.0.0.1:1
+unset GPUCLOUD_STORE
 # What the machine that runs this has set up itself stays out.
 for name in $(env | sed -n 's/^\(\(AWS\|ALIBABA_CLOUD\|ALIBABACLOUD\|ALICLOUD\|OSS\|GOOGLE\|GCE\|CLOUDSDK\|ACTIONS\|GITHUB\|GITLAB\)_[A-Z0-9_]*\)=.*/\1/p'); do
 	unset "$name"
