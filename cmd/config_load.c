@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "cmd/config_options.h"
+#include "cmd/config_strays.h"
 #include "cmd/config_trust.h"
 
 #define PROJECT_FILE ".gpucloud.yaml"
@@ -145,6 +146,9 @@ static int read_outside(struct loading *l)
 	if (!r && (ask->command || ask->every_command))
 		r = gpc_config_options_env(l->c, ask->every_command ? NULL :
 			ask->command, environ, l->err);
+	if (!r && (ask->command || ask->every_command))
+		r = gpc_config_strays(environ, inside_job(), l->warnings,
+			l->err);
 	if (!r && ask->store)
 		r = gpc_config_set(l->c, GPC_CONFIG_STORE, GPC_FROM_OPTION,
 			ask->store, "--store", l->err);

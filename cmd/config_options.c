@@ -45,7 +45,7 @@ static bool walk(const struct place *p, row_fn *fn, void *arg)
 	return false;
 }
 
-static bool has_keys(const struct gpc_command *k)
+bool gpc_config_options_has_keys(const struct gpc_command *k)
 {
 	return k->group != GPC_GROUP_HIDDEN && !(k->flags & GPC_CMD_RAW);
 }
@@ -78,7 +78,7 @@ static bool walk_all(row_fn *fn, void *arg)
 	if (walk(&shared, fn, arg))
 		return true;
 	for (size_t i = 0; gpc_commands[i]; i++) {
-		if (has_keys(gpc_commands[i]) &&
+		if (gpc_config_options_has_keys(gpc_commands[i]) &&
 			walk_command(gpc_commands[i], NULL, fn, arg))
 			return true;
 	}

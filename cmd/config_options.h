@@ -6,6 +6,8 @@
 /* What struct gpc_config calls for keys that are not in its table. */
 extern const struct gpc_config_extension gpc_config_options;
 
+/* Whether a command's options have keys: one that people call. */
+bool gpc_config_options_has_keys(const struct gpc_command *k);
 /* GPUCLOUD_* of env for the options of one command (NULL: of every command). */
 int gpc_config_options_env(struct gpc_config *c,
 	const struct gpc_command *command, char *const *env,

@@ -416,6 +416,32 @@ run env -u XDG_CONFIG_HOME HOME="$PWD/ro" "$GPUCLOUD_BIN" config list
 is "$rc" 0 "a read-only HOME can be read"
 rmdir ro
 
+# --- variables that are no key
+run env GPUCLOUD_SUBMIT_MAXCOST=1 "$GPUCLOUD_BIN" submit -n -- true
+is "$rc" 3 "a wrong variable of a command"
+like "$err" "GPUCLOUD_SUBMIT_MAXCOST: there is no such key" "is named"
+like "$err" "did you mean GPUCLOUD_SUBMIT_MAX_COST[?]" "with the near one"
+run env GPUCLOUD_SUBMIT_MAXCOST=1 "$GPUCLOUD_BIN" status
+is "$rc" 3 "for another command too, as in a file"
+run env GPUCLOUD_SUBMIT_MAXCOST=1 GPUCLOUD_JOB_ID=x "$GPUCLOUD_BIN" status
+is "$rc" 3 "inside a job too"
+run env GPUCLOUD_SUBMIT_MAXCOST= "$GPUCLOUD_BIN" status
+is "$rc" 0 "an empty one counts as not set"
+run env GPUCLOUD_SUBMIT_MAXCOST=1 "$GPUCLOUD_BIN" version
+is "$rc:$err" "0:" "version does not care"
+run env GPUCLOUD_STROE=x "$GPUCLOUD_BIN" config get color
+is "$rc" 0 "a name that is near a key"
+like "$err" "warning: GPUCLOUD_STROE .*: did you mean GPUCLOUD_STORE[?]" "gives a warning"
+run env GPUCLOUD_STROE=x GPUCLOUD_JOB_ID=x "$GPUCLOUD_BIN" config get color
+is "$rc:$err" "0:" "but none inside a job"
+run env GPUCLOUD_CITY=x GPUCLOUD_TEST_STORES=x "$GPUCLOUD_BIN" config get color
+is "$rc:$err" "0:" "nor when it is like nothing"
+# with values that no key takes; the job's id would silence the warnings
+run env $(grep -hoE '"GPUCLOUD_[A-Z_]+["=]' "$ROOT/lib/agent/env.c" "$ROOT/lib/agent/ask.h" \
+	"$ROOT/lib/core/notify.c" "$ROOT/lib/provider/node_file.h" | tr -d '"=' | sort -u |
+	grep -vxE 'GPUCLOUD_(STORE|JOB_ID|)' | sed 's/$/=x/') "$GPUCLOUD_BIN" config get color
+is "$rc:$err" "0:" "what a job and a notice find there is known"
+
 # --- two at once
 for i in 1 2 3 4 5 6 7 8; do
 	gpc config set --profile "p$i" owner "me$i" 2>>"$T/both" &
