@@ -17,6 +17,8 @@ enum how {
 	DOTENV,         /* .env, .env.local, prod.env */
 	KEYFILE,        /* names that service accounts' keys get */
 	KEYNAME,        /* id_rsa.bak, deploy_key, privkey1 */
+	KEYTABLE,       /* accessKeys.csv, as consoles name a new key's */
+	IN_SSH,         /* any file in .ssh/ that ssh does not name itself */
 };
 enum look {
 	ANY,            /* the name says it; only an empty file is nothing */
@@ -25,6 +27,7 @@ enum look {
 	SERVICE_ACCOUNT,
 	HAS,            /* one of the texts, with something behind it */
 	LOGIN_URL,      /* scheme://user:password@ */
+	SECRET_TABLE,   /* a heading with Secret, and a word that may be one */
 };
 struct gpc_credential_rule {
 	enum how how;
@@ -90,7 +93,9 @@ static const struct gpc_credential_rule rules[] = {
 		"gs_oauth2_refresh_token"}},
 	{DOTENV, "", VARIABLES, tokens, {0}},
 	{KEYFILE, "", SERVICE_ACCOUNT, "a key of a service account", {0}},
+	{KEYTABLE, "", SECRET_TABLE, "an access key of a cloud", {0}},
 	{KEYNAME, "", PRIVATE_KEY, a_key, {0}},
+	{IN_SSH, "", PRIVATE_KEY, a_key, {0}},
 };
 
 /* --- by name --------------------------------------------------------------- */
@@ -174,6 +179,38 @@ static bool is_keyname(const char *base, uint64_t size)
 	return false;
 }
 
+/* What the consoles of AWS and Alibaba Cloud give for a new key, also when a
+ * browser has added " (1)". */
+static bool is_keytable(const char *base, uint64_t size)
+{
+	gpc_autostr *low = NULL;
+
+	if (size > MOST_OF_JSON || !gpc_ends_with(base, ".csv"))
+		return false;
+	low = gpc_strdup(base);
+	for (char *p = low; *p; p++)
+		*p = (char)tolower((unsigned char)*p);
+	return strstr(low, "accesskey") || strstr(low, "rootkey") ||
+		strstr(low, "credentials");
+}
+
+/* There keys may have any name: one that ssh gives to something else is none. */
+static bool is_in_ssh(const char *root, const char *path, const char *base,
+	uint64_t size)
+{
+	static const char *const others[] = {"known_hosts", "known_hosts.old",
+		"config", "authorized_keys"};
+
+	if (size > MOST_OF_KEYS || gpc_ends_with(base, ".pub"))
+		return false;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		if (gpc_eq(base, others[i]))
+			return false;
+	}
+	return gpc_starts_with(path, ".ssh/") || strstr(path, "/.ssh/") ||
+		gpc_ends_with(root, "/.ssh") || gpc_ends_with(root, "/.ssh/");
+}
+
 /* A tree may have a million names: one byte decides nearly always. */
 static bool may_be(const struct gpc_credential_rule *r, char first, char last)
 {
@@ -183,7 +220,9 @@ static bool may_be(const struct gpc_credential_rule *r, char first, char last)
 	case PATH: return last == r->text[strlen(r->text) - 1];
 	case DOTENV: return first == '.' || last == 'v';
 	case KEYFILE: return last == 'n';
-	case KEYNAME: return true;
+	case KEYTABLE: return last == 'v';
+	case KEYNAME:
+	case IN_SSH: return true;
 	}
 	return false;
 }
@@ -198,6 +237,8 @@ static bool is_named(const struct gpc_credential_rule *r, const char *root,
 	case DOTENV: return is_dotenv(base);
 	case KEYFILE: return is_keyfile(base, size);
 	case KEYNAME: return is_keyname(base, size);
+	case KEYTABLE: return is_keytable(base, size);
+	case IN_SSH: return is_in_ssh(root, path, base, size);
 	}
 	return false;
 }
@@ -366,6 +407,17 @@ static bool has_text(const struct gpc_credential_rule *rule, const char *data,
 	return false;
 }
 
+/* A secret has 30 characters or more, and its key's name 16 or more; no word of
+ * a heading has as many. */
+static bool has_secret_word(const char *data, size_t n)
+{
+	size_t run = 0;
+
+	for (size_t i = 0; i < n && run < 16; i++)
+		run = isalnum((unsigned char)data[i]) ? run + 1 : 0;
+	return run >= 16;
+}
+
 const char *gpc_credential_look(const struct gpc_credential_rule *rule,
 	const char *data, size_t n)
 {
@@ -390,6 +442,9 @@ const char *gpc_credential_look(const struct gpc_credential_rule *rule,
 		break;
 	case LOGIN_URL:
 		is = any_line(data, n, has_login);
+		break;
+	case SECRET_TABLE:
+		is = find(data, n, "Secret") && has_secret_word(data, n);
 		break;
 	}
 	return is ? rule->what : NULL;

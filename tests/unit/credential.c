@@ -9,6 +9,8 @@
 #define KEY "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1r\n"
 #define CERT "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
 #define SERVICE "{\"type\": \"service_account\", \"private_key\": \"-----B\"}"
+#define TABLE "Access key ID,Secret access key\r\n" \
+	"AKIAIOSFODNN7EXAMPLE,wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLE\r\n"
 
 static const char *look_at(const char *root, const char *path,
 	const char *text)
@@ -25,6 +27,14 @@ TEST(names_and_contents)
 		/* keys */
 		{"id_rsa", KEY, "a private key"},
 		{"deep/.ssh/id_ed25519", KEY, "a private key"},
+		{".ssh/work", KEY, "a private key"},
+		{"deep/.ssh/old/work", KEY, "a private key"},
+		{".ssh/work.pub", KEY, NULL},
+		{".ssh/config", KEY, NULL},
+		{".ssh/known_hosts", KEY, NULL},
+		{".ssh/authorized_keys", KEY, NULL},
+		{".ssh/notes", "of hosts\n", NULL},
+		{"x.ssh/work", KEY, NULL},
 		{"id_rsa.bak", KEY, "a private key"},
 		{"my_id_ed25519_old", KEY, "a private key"},
 		{"ssh_host_rsa_key", KEY, "a private key"},
@@ -85,6 +95,22 @@ TEST(names_and_contents)
 			"a login of Google Cloud"},
 		{"keys/my-project-0123456789ab.json", SERVICE,
 			"a key of a service account"},
+		{"my-project-3f2a1b4c5d6e.json", SERVICE,
+			"a key of a service account"},
+		{"my-project-3f2a1b4c5d6.json", SERVICE, NULL},
+		{"accessKeys.csv", TABLE, "an access key of a cloud"},
+		{"me_accessKeys.csv", TABLE, "an access key of a cloud"},
+		{"in/accessKeys (1).csv", TABLE, "an access key of a cloud"},
+		{"accessKeys.csv", "Access key ID,Secret access key\r\n", NULL},
+		{"rootkey.csv", "AWSAccessKeyId=AKIAIOSFODNN7EXAMPLE\n"
+			"AWSSecretKey=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLE\n",
+			"an access key of a cloud"},
+		{"AccessKey-me.csv", "AccessKey ID,AccessKey Secret\r\n"
+			"LTAI5tExample0123456789a,0123456789abcdefghijklmnopqrst",
+			"an access key of a cloud"},
+		{"me_credentials.csv", TABLE, "an access key of a cloud"},
+		{"results.csv", TABLE, NULL},
+		{"accesskeys_by_year.csv", "year,keys\n2020,12\n", NULL},
 		{"service-account.json", SERVICE, "a key of a service account"},
 		{"sa.json", SERVICE, "a key of a service account"},
 		{"gcs/creds.json", SERVICE, "a key of a service account"},
@@ -142,6 +168,9 @@ TEST(the_root_counts_for_names_of_folders)
 	assert_null(look_at("/home/me/x.aws", "credentials", text));
 	assert_null(look_at("/aws", "credentials", text));
 	assert_null(look_at("/", "credentials", text));
+	assert_non_null(look_at("/home/me/.ssh", "work", KEY));
+	assert_non_null(look_at("/home/me/.ssh/", "work", KEY));
+	assert_null(look_at("/home/me/x.ssh", "work", KEY));
 }
 
 /* Only the first KiB counts for a key: the rest may be a text about keys. */
@@ -164,7 +193,8 @@ TEST(cut_and_odd_bytes)
 	static const char text[] = "export A_TOKEN=\"abc\0def\n://:@://u:\n"
 		"=\nX_KEY='\n-----BEGIN \n\"service_account\"\"auth\":\n";
 	static const char *const paths[] = {".env", "id_rsa", "kaggle.json",
-		".git-credentials", "key.json", ".netrc", "x.p12"};
+		".git-credentials", "key.json", ".netrc", "x.p12",
+		"accessKeys.csv", ".ssh/work"};
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
 		const struct gpc_credential_rule *rule =
