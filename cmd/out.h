@@ -48,7 +48,7 @@ enum gpc_col_kind {
 };
 enum {
 	GPC_COL_F_WIDE = 1,    /* not in a plain table */
-	GPC_COL_F_NAME = 2,    /* what -o name prints */
+	GPC_COL_F_NAME = 2,    /* what -o name prints; cut when no CUT is left */
 	GPC_COL_F_DATA = 4,    /* only in json and csv */
 	GPC_COL_F_CUT = 8,     /* may be cut to make the table fit the terminal */
 	GPC_COL_F_KEEP = 16,   /* not left out of it, as others are */

@@ -1,7 +1,8 @@
 /* The five renderings of rows. Tables are measured first, so that columns line
  * up by what a terminal shows. On a terminal that is too narrow the columns that
- * allow it are cut; when that is not enough, columns are left out from the right,
- * never the first two, nor those to be kept, nor any of -o wide. Nothing is cut anywhere else.
+ * allow it are cut; when that is not enough, they are left out, then names are
+ * cut, and then the other columns are left out from the right, never the first
+ * two, nor those to be kept, nor any of -o wide. Nothing is cut anywhere else.
  */
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "cmd/cell.h"
 #include "cmd/out.h"
 
-enum { GAP = 2, NARROWEST = 8, KEPT = 2 };
+enum { GAP = 2, NARROWEST = 8, NARROW_NAME = 20, KEPT = 2 };
 
 static const void *row_at(const struct gpc_table *t, const void *rows, size_t i)
 {
@@ -116,24 +117,23 @@ static size_t grid_width(const struct grid *g)
 	return total;
 }
 
-/* Leaves out columns from the right, those that can be cut first. */
-static void grid_drop(struct grid *g, size_t width)
+/* Leaves out columns from the right: of those that can be cut, or of the rest. */
+static void grid_drop(struct grid *g, size_t width, bool cuttable)
 {
-	for (int cuttable = 1; cuttable >= 0; cuttable--) {
-		for (size_t i = g->n_cols; i-- > KEPT;) {
-			if (grid_width(g) <= width)
-				return;
-			unsigned flags = g->cols[i]->flags;
+	for (size_t i = g->n_cols; i-- > KEPT;) {
+		unsigned flags = g->cols[i]->flags;
 
-			if (!(flags & GPC_COL_F_KEEP) &&
-				(!cuttable || flags & GPC_COL_F_CUT))
-				g->hidden[i] = true;
-		}
+		if (grid_width(g) <= width)
+			return;
+		if (!(flags & GPC_COL_F_KEEP) &&
+			cuttable == ((flags & GPC_COL_F_CUT) != 0))
+			g->hidden[i] = true;
 	}
 }
 
-/* Takes columns from the widest cuttable one until the table fits. */
-static void grid_cut(struct grid *g, size_t width)
+/* Takes columns from the widest one with that flag until the table fits. */
+static void grid_cut(struct grid *g, size_t width, unsigned flag,
+	size_t narrowest)
 {
 	size_t total = grid_width(g);
 
@@ -141,8 +141,8 @@ static void grid_cut(struct grid *g, size_t width)
 		size_t widest = SIZE_MAX;
 
 		for (size_t i = 0; i < g->n_cols; i++) {
-			if ((g->cols[i]->flags & GPC_COL_F_CUT) &&
-				!g->hidden[i] && g->widths[i] > NARROWEST &&
+			if ((g->cols[i]->flags & flag) &&
+				!g->hidden[i] && g->widths[i] > narrowest &&
 				(widest == SIZE_MAX ||
 				g->widths[i] > g->widths[widest]))
 				widest = i;
@@ -154,6 +154,7 @@ static void grid_cut(struct grid *g, size_t width)
 	}
 }
 
+/* A name is what people copy, so it is cut late. */
 static void grid_fit(struct grid *g, size_t width, bool may_drop)
 {
 	gpc_autostr *full = NULL;
@@ -161,13 +162,17 @@ static void grid_fit(struct grid *g, size_t width, bool may_drop)
 
 	full = gpc_alloc(size + 1);
 	memcpy(full, g->widths, size);
-	grid_cut(g, width);
+	grid_cut(g, width, GPC_COL_F_CUT, NARROWEST);
 	if (!may_drop || grid_width(g) <= width)
 		return;
+	grid_drop(g, width, true);
+	grid_cut(g, width, GPC_COL_F_NAME, NARROW_NAME);
+	grid_drop(g, width, false);
 	/* what stays need not be cut as much */
-	grid_drop(g, width);
 	memcpy(g->widths, full, size);
-	grid_cut(g, width);
+	grid_cut(g, width, GPC_COL_F_CUT, NARROWEST);
+	grid_cut(g, width, GPC_COL_F_NAME, NARROW_NAME);
+	grid_cut(g, width, GPC_COL_F_NAME, NARROWEST);
 }
 
 static void grid_add_row(const struct grid *g, size_t r, struct gpc_buf *out)

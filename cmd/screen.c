@@ -45,16 +45,27 @@ static size_t step(const char *p, const char *end, size_t *ret_columns)
 	return n;
 }
 
-/* One line, cut before the last column: a line that fills the whole width
- * leaves the cursor where terminals differ. */
+static size_t width_of(struct gpc_str line)
+{
+	const char *end = line.ptr + line.len;
+	size_t all = 0, columns;
+
+	for (const char *p = line.ptr; p < end; all += columns)
+		p += step(p, end, &columns);
+	return all;
+}
+
+/* One line, cut before the last column, with … where it was: a line that fills
+ * the whole width leaves the cursor where terminals differ. */
 static void add_line(const struct gpc_screen *s, struct gpc_buf *b,
 	struct gpc_str line)
 {
 	const char *p = line.ptr, *end = line.ptr + line.len;
 	size_t room = s->width > 1 ? (size_t)s->width - 1 : 1000, used = 0;
-	bool plain = true;
+	bool plain = true, cut = width_of(line) > room;
 
 	gpc_buf_adds(b, "\033[K");
+	room -= cut;
 	while (p < end) {
 		size_t columns, n = step(p, end, &columns);
 
@@ -65,6 +76,8 @@ static void add_line(const struct gpc_screen *s, struct gpc_buf *b,
 		used += columns;
 		p += n;
 	}
+	if (cut)
+		gpc_buf_adds(b, "…");
 	gpc_buf_adds(b, plain ? "\n" : "\033[0m\n");
 }
 

@@ -116,6 +116,45 @@ static void test_narrow(void **state)
 "train  BUSY\n");
 }
 
+/* A long name is cut before columns of facts go, and the second one stays. */
+static void test_narrow_name(void **state)
+{
+	static const struct row one[] = {{.name =
+		"a-name-that-is-so-long-that-it-fills-a-line-1234", .nodes = 3}};
+	static const struct gpc_col few[] = {
+		GPC_COL("job", STR, struct row, name, GPC_COL_F_NAME),
+		GPC_COL("state", ENUM, struct row, state, 0, .names = states),
+		GPC_COL("nodes", INT, struct row, nodes, 0),
+		GPC_COL("spot", BOOL, struct row, spot, 0),
+		GPC_COL("detail", STR, struct row, name, GPC_COL_F_CUT),
+		GPC_COL_LAST
+	};
+	static const struct gpc_table t = {"t", few, sizeof(struct row)};
+	struct capture c;
+
+	(void)state;
+	begin(&c, GPC_OUT_TABLE, 68);
+	assert_int_equal(gpc_out_rows(&c.o, &t, one, 1, NULL), 0);
+	expect(&c,
+"JOB                                               STATE  NODES  SPOT\n"
+"a-name-that-is-so-long-that-it-fills-a-line-1234  IDLE       3  no\n");
+	begin(&c, GPC_OUT_TABLE, 40);
+	assert_int_equal(gpc_out_rows(&c.o, &t, one, 1, NULL), 0);
+	expect(&c,
+"JOB                   STATE  NODES  SPOT\n"
+"a-name-that-is-so-l…  IDLE       3  no\n");
+	begin(&c, GPC_OUT_TABLE, 34);
+	assert_int_equal(gpc_out_rows(&c.o, &t, one, 1, NULL), 0);
+	expect(&c,
+"JOB                   STATE  NODES\n"
+"a-name-that-is-so-l…  IDLE       3\n");
+	begin(&c, GPC_OUT_TABLE, 20);
+	assert_int_equal(gpc_out_rows(&c.o, &t, one, 1, NULL), 0);
+	expect(&c,
+"JOB            STATE\n"
+"a-name-that-…  IDLE\n");
+}
+
 static void test_wide_chars(void **state)
 {
 	static const struct row wide[] = {{.name = "日本語日本語"}, {.name = "a"}};
@@ -254,6 +293,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_narrow),
+		cmocka_unit_test(test_narrow_name),
 		cmocka_unit_test(test_wide_chars),
 		cmocka_unit_test(test_wide_and_record),
 		cmocka_unit_test(test_csv),
