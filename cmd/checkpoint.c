@@ -39,7 +39,7 @@ static const struct gpc_opt options[] = {
 	GPC_OPT_FLAG(0, "workspace", struct checkpoint, workspace,
 		"verify: also what was submitted", .key = GPC_OPT_NO_KEY),
 	GPC_OPT_INT(0, "keep", struct checkpoint, keep, "N",
-		"prune: how many stay, at least 2", .key = GPC_OPT_NO_KEY),
+		"prune: how many stay, at least 2", .guarded = true),
 	GPC_OPT_FLAG('n', "dry-run", struct checkpoint, dry_run,
 		"prune: only show what would go", .key = GPC_OPT_NO_KEY),
 	GPC_OPT_END

@@ -36,7 +36,8 @@ int gpc_config_read_text(const char *path, struct gpc_buf *b,
 	bool *ret_open_to_others, struct gpc_error *err) gpc_must_check;
 
 /* Into a spec that has been parsed: what the configuration's files say about
- * submit.*, where the spec says nothing. */
-int gpc_config_under_spec(const struct gpc_config *c, struct gpc_spec *spec,
-	const struct gpc_spec_host *host, struct gpc_strv *warnings,
-	struct gpc_error *err) gpc_must_check;
+ * submit.*, where the spec says nothing. machine_given: an option names the type
+ * of machine, so neither its GPUs, processors nor memory are taken from files. */
+int gpc_config_under_spec(const struct gpc_config *c, bool machine_given,
+	struct gpc_spec *spec, const struct gpc_spec_host *host,
+	struct gpc_strv *warnings, struct gpc_error *err) gpc_must_check;

@@ -16,6 +16,14 @@ static bool names(const struct gpc_spec *spec, const char *field)
 	return false;
 }
 
+/* What a machine type says by itself. */
+static bool of_machine(const char *field)
+{
+	return gpc_eq(field, "resources.accelerators") ||
+		gpc_eq(field, "resources.cpus") ||
+		gpc_eq(field, "resources.memory");
+}
+
 static bool names_field(const struct gpc_spec *spec, const char *field)
 {
 	static const char *const infra[] = {
@@ -28,6 +36,8 @@ static bool names_field(const struct gpc_spec *spec, const char *field)
 		return true;
 	if (gpc_starts_with(field, "resources.") &&
 		(spec->resources.any_of.n || spec->resources.ordered.n))
+		return true;
+	if (of_machine(field) && names(spec, "resources.instance_type"))
 		return true;
 	for (size_t i = 0; i < sizeof(infra) / sizeof(*infra); i++) {
 		if (gpc_eq(field, "resources.infra") && names(spec, infra[i]))
@@ -95,9 +105,9 @@ static int lay_envs(const struct gpc_config *c, struct gpc_spec *spec,
 	return 0;
 }
 
-int gpc_config_under_spec(const struct gpc_config *c, struct gpc_spec *spec,
-	const struct gpc_spec_host *host, struct gpc_strv *warnings,
-	struct gpc_error *err)
+int gpc_config_under_spec(const struct gpc_config *c, bool machine_given,
+	struct gpc_spec *spec, const struct gpc_spec_host *host,
+	struct gpc_strv *warnings, struct gpc_error *err)
 {
 	size_t n;
 	const struct gpc_spec_option *o = gpc_spec_options(&n);
@@ -105,7 +115,9 @@ int gpc_config_under_spec(const struct gpc_config *c, struct gpc_spec *spec,
 
 	if (!c->more.n)
 		return 0;
-	for (size_t i = 0; i < n && !r; i++)
-		r = lay_field(c, spec, &o[i], warnings, err);
+	for (size_t i = 0; i < n && !r; i++) {
+		if (!machine_given || !of_machine(o[i].field))
+			r = lay_field(c, spec, &o[i], warnings, err);
+	}
 	return r ? r : lay_envs(c, spec, host, err);
 }

@@ -267,7 +267,8 @@ int gpc_spec_load(struct gpc_cmd *c, const struct gpc_spec_cli *cli,
 		h.host.script = h.script = stem(word);
 	warn_all(c, &file.warnings);
 	for (size_t i = 0; !r && i < file.tasks.n; i++) {
-		r = gpc_config_under_spec(&c->config, &file.tasks.v[i], &h.host,
+		r = gpc_config_under_spec(&c->config,
+			cli->instance_type != NULL, &file.tasks.v[i], &h.host,
 			&warnings, err);
 		if (!r)
 			r = change(c, cli, &file.tasks.v[i], &h.host, &warnings,

@@ -155,6 +155,32 @@ run gpc submit --dry-run envs.yaml
 like "$out" "^ +WHO: spec" "a variable of the spec stays"
 like "$out" "^ +ALSO: this" "another one is added"
 run gpc config unset submit.env
+# what a job asks for
+run gpc config set submit.gpus L4:2
+run gpc config set submit.cpus 2+
+run gpc config set submit.memory 4
+run gpc config set submit.nodes 3
+run gpc config set submit.deadline 2099-12-24T00:00:00Z
+run gpc submit --dry-run count.yaml
+asked='s/^ *((accelerators|cpus|memory|num_nodes|deadline|instance_type): .*)/\1/p'
+is "$(printf '%s\n' "$out" | sed -nE "$asked")" 'num_nodes: 3
+accelerators: L4:2
+cpus: "2+"
+memory: 4
+deadline: "2099-12-24T00:00:00.000Z"' "GPUs, processors, memory, nodes and the deadline have keys"
+printf 'run: echo hello\nnum_nodes: 1\nresources: {accelerators: null, cpus: 1, memory: 1}\n' >small.yaml
+run gpc submit --dry-run small.yaml
+unlike "$out" "L4|num_nodes: 3|2[+]|memory: 4" "the spec wins, also with no GPU"
+run gpc submit --dry-run --instance-type t count.yaml
+unlike "$out" "accelerators|cpus|memory" "a type of machine is not mixed with them"
+printf 'run: echo hello\nresources: {instance_type: t}\n' >type.yaml
+run gpc submit --dry-run type.yaml
+unlike "$out" "accelerators|cpus|memory" "nor that of a spec"
+run gpc config set submit.deadline soon
+is "$rc" 3 "a wrong deadline is refused when it is set"
+for k in gpus cpus memory nodes deadline; do gpc config unset "submit.$k"; done
+run env GPUCLOUD_CHECKPOINT_KEEP=1 "$GPUCLOUD_BIN" checkpoint prune
+like "$err" "keep 1: the newest 2 always stay" "checkpoint.keep is heeded"
 run gpc config set submit.detach true
 run gpc submit count.yaml
 like "$out" "^count-[a-z0-9]{6}$" "submit.detach: the id alone"
