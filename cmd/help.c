@@ -4,34 +4,34 @@
 
 static const char *const topics[] = {"spec", NULL};
 
-static int show_command(const char *name, struct gpc_buf *b,
+static int show_command(const char *name, size_t width, struct gpc_buf *b,
 	struct gpc_error *err)
 {
 	const struct gpc_command *command = gpc_command_find(name);
 
 	if (!command)
 		return gpc_command_unknown(name, err);
-	gpc_help_command(command, b);
+	gpc_help_command(command, width, b);
 	return 0;
 }
 
 static int run(struct gpc_cmd *c, struct gpc_error *err)
 {
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	size_t width = gpc_help_width(&c->out);
 	int r = 0;
 
 	if (c->argc == 0)
-		gpc_help_all(&b);
+		gpc_help_all(width, &b);
 	else if (gpc_eq(c->argv[0], "spec"))
-		r = gpc_help_spec(c->argc > 1 ? c->argv[1] : NULL, &b, err);
+		r = gpc_help_spec(c->argc > 1 ? c->argv[1] : NULL, width, &b,
+			err);
 	else if (c->argc > 1)
 		r = gpc_fail(err, GPC_EUSAGE, "help: one argument too many: "
 			"\"%s\"", c->argv[1]);
 	else
-		r = show_command(c->argv[0], &b, err);
-	if (!r)
-		r = gpc_buf_check(&b, err);
-	return r ? r : gpc_out_print(&c->out, err, "%s", b.data);
+		r = show_command(c->argv[0], width, &b, err);
+	return r ? r : gpc_help_print(c, &b, err);
 }
 
 static enum gpc_complete next(const char *const *words, int n)

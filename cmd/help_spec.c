@@ -10,7 +10,7 @@
 #include "cmd/wrap.h"
 #include "model/spec.h"
 
-enum { WIDTH = 80, COLUMN = 38, INDENT = 2 };
+enum { COLUMN = 38, BELOW = 6, TWO_COLUMNS = 70, INDENT = 2 };
 
 /* Where the fields of a section stand, when the section's name does not say. */
 static const char *const places[][2] = {
@@ -73,24 +73,25 @@ void gpc_help_spec_each(gpc_help_field_fn *fn, void *arg)
 
 /* --- the list -------------------------------------------------------------- */
 static void add_line(const struct gpc_spec_field *f, const char *path,
-	struct gpc_buf *out)
+	size_t width, struct gpc_buf *out)
 {
 	const char *state = state_word(f);
 	gpc_autostr *text = gpc_format("%s%s%s%s", f->help, state ? " (" : "",
 		state ? state : "", state ? ")" : "");
 	size_t column = INDENT + strlen(path);
+	size_t at = width < TWO_COLUMNS ? BELOW : COLUMN;
 
 	gpc_buf_addf(out, "%*s%s", INDENT, "", path);
-	if (column + 2 > COLUMN) {
+	if (column + 2 > at) {
 		gpc_buf_addc(out, '\n');
 		column = 0;
 	}
-	gpc_buf_addf(out, "%*s", (int)(COLUMN - column), "");
-	gpc_wrap_text(text, COLUMN, COLUMN, WIDTH, out);
+	gpc_buf_addf(out, "%*s", (int)(at - column), "");
+	gpc_wrap_text(text, at, at, width, out);
 }
 
 /* below NULL: all of them; else those that stand below that path. */
-static size_t add_list(const char *below, struct gpc_buf *out)
+static size_t add_list(const char *below, size_t width, struct gpc_buf *out)
 {
 	size_t n, shown = 0, skip = below ? strlen(below) : 0;
 	const struct gpc_spec_field *fields = gpc_spec_fields(&n);
@@ -104,33 +105,35 @@ static size_t add_list(const char *below, struct gpc_buf *out)
 			continue;
 		if (below && !shown)
 			gpc_buf_adds(out, "\nBelow it:\n");
-		add_line(&fields[i], path, out);
+		add_line(&fields[i], path, width, out);
 		shown++;
 	}
 	return shown;
 }
 
 /* --- one field ------------------------------------------------------------- */
-static void add_fact(const char *label, const char *text, struct gpc_buf *out)
+static void add_fact(const char *label, const char *text, size_t width,
+	struct gpc_buf *out)
 {
 	enum { LABEL = 12 };
 
 	if (!text)
 		return;
 	gpc_buf_addf(out, "  %-*s", LABEL - 2, label);
-	gpc_wrap_text(text, LABEL, LABEL, WIDTH, out);
+	gpc_wrap_text(text, LABEL, LABEL, width, out);
 }
 
 static void add_field(const struct gpc_spec_field *f, const char *path,
-	struct gpc_buf *out)
+	size_t width, struct gpc_buf *out)
 {
 	gpc_buf_addf(out, "%s: ", path);
-	gpc_wrap_text(f->help, strlen(path) + 2, 2, WIDTH, out);
-	add_fact("takes", f->forms, out);
-	add_fact("default", f->preset ? f->preset : "none", out);
-	add_fact("here", state_word(f), out);
-	add_fact("of", f->ours ? "gpucloud" : "SkyPilot and gpucloud", out);
-	add_list(path, out);
+	gpc_wrap_text(f->help, strlen(path) + 2, 2, width, out);
+	add_fact("takes", f->forms, width, out);
+	add_fact("default", f->preset ? f->preset : "none", width, out);
+	add_fact("here", state_word(f), width, out);
+	add_fact("of", f->ours ? "gpucloud" : "SkyPilot and gpucloud",
+		width, out);
+	add_list(path, width, out);
 	gpc_buf_adds(out, "\ngpucloud-spec(5) tells more.\n");
 }
 
@@ -201,7 +204,7 @@ static int not_found(const struct found *f, struct gpc_error *err)
 	return r;
 }
 
-int gpc_help_spec(const char *field, struct gpc_buf *out,
+int gpc_help_spec(const char *field, size_t width, struct gpc_buf *out,
 	struct gpc_error *err)
 {
 	gpc_auto(found) struct found f = {.word = field};
@@ -209,7 +212,7 @@ int gpc_help_spec(const char *field, struct gpc_buf *out,
 	if (!field) {
 		gpc_buf_adds(out, "Fields of a spec (`gpucloud help spec "
 			"FIELD` shows one):\n");
-		add_list(NULL, out);
+		add_list(NULL, width, out);
 		gpc_buf_adds(out, "\ngpucloud-spec(5) tells more; `gpucloud "
 			"init` writes a spec to start from.\n");
 		return 0;
@@ -217,6 +220,6 @@ int gpc_help_spec(const char *field, struct gpc_buf *out,
 	find(&f);
 	if (!f.field)
 		return not_found(&f, err);
-	add_field(f.field, f.path, out);
+	add_field(f.field, f.path, width, out);
 	return 0;
 }

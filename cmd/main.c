@@ -152,13 +152,13 @@ static int check_count(const struct gpc_cmd *c, struct gpc_error *err)
 static int show_help(struct gpc_cmd *c, struct gpc_error *err)
 {
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	size_t width = gpc_help_width(&c->out);
 
 	if (c->command)
-		gpc_help_command(c->command, &b);
+		gpc_help_command(c->command, width, &b);
 	else
-		gpc_help_all(&b);
-	int r = gpc_buf_check(&b, err);
-	return r ? r : gpc_out_print(&c->out, err, "%s", b.data);
+		gpc_help_all(width, &b);
+	return gpc_help_print(c, &b, err);
 }
 
 static void take_args(struct gpc_cmd *c, struct gpc_opt_args *args)

@@ -196,5 +196,5 @@ typedef void gpc_opt_fn(const struct gpc_opt *row, void *arg);
 void gpc_opt_each(const struct gpc_opt *rows, gpc_opt_fn *fn, void *arg);
 /* The row of a long name ("follow", or "no-x" of a negatable row) or NULL. */
 const struct gpc_opt *gpc_opt_find(const struct gpc_opt *rows, const char *name);
-/* Appends the table as --help shows it, at most 80 columns wide. */
-void gpc_opt_help(const struct gpc_opt *rows, struct gpc_buf *out);
+/* Appends the table as --help shows it, in width columns. */
+void gpc_opt_help(const struct gpc_opt *rows, size_t width, struct gpc_buf *out);

@@ -259,7 +259,7 @@ static void test_help(void **state)
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
 
 	(void)state;
-	gpc_opt_help(few, &b);
+	gpc_opt_help(few, 80, &b);
 	assert_string_equal(gpc_buf_str(&b),
 "  -f, --follow              go on\n"
 "      --[no-]color          colours\n"
@@ -268,6 +268,17 @@ static void test_help(void **state)
 "      --tether[=TIME]       end [1h]\n"
 "      --a-very-long-name AND-A-VALUE\n"
 "                            x\n");
+	b.len = 0;
+	gpc_opt_help(few, 40, &b);
+	assert_true(gpc_starts_with(gpc_buf_str(&b),
+"  -f, --follow\n"
+"        go on\n"
+"      --[no-]color\n"
+"        colours\n"
+"  -s, --shape SHAPE\n"
+"        what it looks like, said in so\n"
+"        many words that the line has to\n"
+"        be broken: round, square, flat\n"));
 	assert_non_null(gpc_opt_find(few, "no-color"));
 	assert_null(gpc_opt_find(few, "no-follow"));
 }
