@@ -2,6 +2,7 @@
  * second one ends us, whatever the job does. */
 #include "cmd/attach.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -129,8 +130,11 @@ int gpc_attach(struct gpc_cmd *c, struct gpc_session *s, const char *job,
 	if (f && (r == -GPC_ECANCELED || c->out.broken))
 		return interrupted(c, s, job, a, f, err);
 	if (r) {
-		if (!err->hint[0])
-			gpc_hint(err, "%s itself goes on: gpucloud logs -f %s",
+		/* "then repeat" would submit another one */
+		if (!err->hint[0] || err->sys == ENOSPC ||
+			err->sys == EDQUOT)
+			gpc_hint(err, "%s itself goes on; watch it: gpucloud "
+				"logs -f %s; end it: gpucloud cancel %s", job,
 				job, job);
 		return r;
 	}

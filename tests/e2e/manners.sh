@@ -72,6 +72,13 @@ ok $? "/dev/full: submit -d fails"
 like "$err" "full-[a-z2-7]{6}" "and names the job that it has made all the same"
 run gpc wait full
 is "$rc" 0 "which runs"
+run sh -c '"$0" submit --name floods -- sh -c "echo hi; sleep 600" >/dev/full' "$GPUCLOUD_BIN"
+[ "$rc" -ne 0 ]
+ok $? "/dev/full: submit fails once the job says something"
+like "$err" 'hint: floods-[a-z2-7]{6} itself goes on; .*logs -f floods-.*cancel floods-' "and says that it goes on"
+unlike "$err" 'repeat' "and not to submit another one"
+run gpc cancel --now floods
+is "$rc" 0 "as it does"
 
 # --- closed streams ---
 for words in version status 'status ended' 'logs ended' offers 'help spec' --help; do
