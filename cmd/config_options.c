@@ -201,6 +201,18 @@ static int check_spec(const struct gpc_opt *row, const char *text,
 	return -GPC_ECONFIG;
 }
 
+/* Where the configuration is kept is no place for a secret's value. */
+static int check_secret(const char *text, const char *label,
+	struct gpc_error *err)
+{
+	const char *value = strchr(text, '=');
+
+	if (value != text && *text && (!value || value[1] == '@'))
+		return 0;
+	return gpc_fail(err, GPC_ECONFIG, "%s: expected NAME or NAME=@FILE",
+		label);
+}
+
 static bool is_spec_field(const struct gpc_opt *row)
 {
 	size_t n;
@@ -222,6 +234,8 @@ static int check(const struct gpc_config_extra *extra, const char *text,
 
 	if (row->type == GPC_OPT_T_STR && !*text)
 		return gpc_fail(err, GPC_ECONFIG, "%s is empty", label);
+	if (gpc_opt_find(gpc_spec_cli_options, "secret") == row)
+		return check_secret(text, label, err);
 	if (is_spec_field(row))
 		return check_spec(row, text, label, err);
 	return gpc_opt_check_text(row, text, label, err);

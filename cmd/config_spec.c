@@ -105,6 +105,34 @@ static int lay_envs(const struct gpc_config *c, struct gpc_spec *spec,
 	return 0;
 }
 
+/* One without a file gets its value with those of the spec, so that an option
+ * may still give it. */
+static int lay_secrets(const struct gpc_config *c, struct gpc_spec *spec,
+	const struct gpc_spec_host *host, struct gpc_error *err)
+{
+	const struct gpc_config_more *m = from_file(c, "secret");
+
+	for (size_t i = 0; m && i < m->items.n; i++) {
+		const char *item = m->items.v[i];
+		gpc_autostr *name = gpc_strndup(item, strcspn(item, "="));
+
+		if (gpc_pairs_has(&spec->envs, name) ||
+			gpc_pairs_has(&spec->secrets, name))
+			continue;
+		if (gpc_eq(item, name)) {
+			gpc_pairs_set(&spec->secrets, name, NULL);
+			continue;
+		}
+		int r = gpc_spec_secret(spec, item, host, NULL, err);
+		if (!r)
+			continue;
+		if (err)
+			err->code = GPC_ECONFIG;
+		return gpc_wrap(err, -GPC_ECONFIG, "%s", m->where);
+	}
+	return 0;
+}
+
 int gpc_config_under_spec(const struct gpc_config *c, bool machine_given,
 	struct gpc_spec *spec, const struct gpc_spec_host *host,
 	struct gpc_strv *warnings, struct gpc_error *err)
@@ -119,5 +147,7 @@ int gpc_config_under_spec(const struct gpc_config *c, bool machine_given,
 		if (!machine_given || !of_machine(o[i].field))
 			r = lay_field(c, spec, &o[i], warnings, err);
 	}
+	if (!r)
+		r = lay_secrets(c, spec, host, err);
 	return r ? r : lay_envs(c, spec, host, err);
 }

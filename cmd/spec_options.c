@@ -71,6 +71,6 @@ const struct gpc_opt gpc_spec_cli_options[] = {
 		.complete = GPC_COMPLETE_FILE, .key = GPC_OPT_NO_KEY),
 	GPC_OPT_LIST(0, "secret", struct gpc_spec_cli, secret,
 		"NAME[=@FILE]", "a secret, from the environment or from FILE",
-		.complete = GPC_COMPLETE_ENV, .key = GPC_OPT_NO_KEY),
+		.complete = GPC_COMPLETE_ENV, .guarded = true),
 	GPC_OPT_END
 };

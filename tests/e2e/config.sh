@@ -179,6 +179,22 @@ unlike "$out" "accelerators|cpus|memory" "nor that of a spec"
 run gpc config set submit.deadline soon
 is "$rc" 3 "a wrong deadline is refused when it is set"
 for k in gpus cpus memory nodes deadline; do gpc config unset "submit.$k"; done
+run gpc config set submit.secret TOKEN_A TOKEN_B=hidden
+is "$rc" 3 "a secret's value is refused"
+like "$err" "submit.secret: expected NAME or NAME=@FILE" "with what is taken"
+unlike "$err" hidden "and not shown"
+printf 'b-value\n' >b.txt
+run gpc config set submit.secret TOKEN_A TOKEN_B=@b.txt
+run gpc submit --dry-run count.yaml
+is "$rc" 3 "a secret that is not set"
+like "$err" TOKEN_A "is named"
+run env TOKEN_A=a-value "$GPUCLOUD_BIN" submit --dry-run count.yaml
+like "$out" "TOKEN_A" "submit.secret: from the environment"
+like "$out" "TOKEN_B" "and from a file"
+unlike "$out$err" "[ab]-value" "neither value is shown"
+run gpc submit --dry-run --secret TOKEN_A=@b.txt count.yaml
+like "$out" TOKEN_A "an option may give it instead"
+run gpc config unset submit.secret
 run env GPUCLOUD_CHECKPOINT_KEEP=1 "$GPUCLOUD_BIN" checkpoint prune
 like "$err" "keep 1: the newest 2 always stay" "checkpoint.keep is heeded"
 run gpc config set submit.detach true
