@@ -84,6 +84,17 @@ like "$rc $err" '^0 scrolled 0 left 0 ' "a job's detail is drawn in place and en
 like "$out" '^State: +SUCCEEDED' "with its last state"
 is "$(count '^Job: ')" 1 "once"
 
+# Narrow, and a name that alone fills a line: its state is there all the same.
+long=a-very-long-job-name-that-fills-a-line
+start "$long" >/dev/null
+wait_until 20 runs "$long"
+at_screen 24x40 "RUNNING[^|]*again every 0.2s|\\003" "$GPUCLOUD_BIN" status --watch=0.2
+like "$out" '^a-very-long-job[^ ]*…  RUNNING' "a long name is cut, its state stays"
+unlike "$err" 'WRAPPED|TIMED OUT' "and no line wraps"
+at_screen 24x40 "" "$GPUCLOUD_BIN" status
+like "$out" '^a-very-long-job[^ ]*…  RUNNING' "so it is without --watch"
+: >"$T/$long"
+
 run gpc status --watch=0
 is "$rc" 2 "--watch=0 is refused"
 run gpc status --watch=0.01
