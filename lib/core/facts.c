@@ -92,6 +92,9 @@ static void keep_worse(struct gpc_exit *best, bool *has, struct gpc_exit *x)
 		*best = *x;
 		*x = (struct gpc_exit) {0};
 		*has = true;
+	} else if (!fails && !best_fails && x->at_ms > best->at_ms) {
+		best->at_ms = x->at_ms;         /* done when all are */
+		best->ran_ms = x->ran_ms;
 	}
 }
 

@@ -8,6 +8,7 @@
 #include "base/rand.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "core/facts.h"
 #include "core/recover.h"
 #include "core/supervision.h"
 #include "record/index.h"
@@ -149,6 +150,32 @@ int gpc_supervision_append(struct gpc_supervision *sv,
 	return r == -GPC_ECONFLICT ? 0 : r;
 }
 
+/* Whoever slept when the job ended, or gave it up, has its end from the nodes if
+ * they wrote it; what they did not write is as of now. A clock that would have
+ * it end before it ran, or later than now, is not believed. */
+static void set_end_times(struct gpc_supervision *sv, struct gpc_json *data)
+{
+	struct gpc_job_state *st = &sv->journal.state;
+	const struct gpc_try *t = gpc_job_state_try(st, st->attempt);
+	int64_t ran_ms = sv->ran_ms, over_ms = sv->over_ms;
+	gpc_auto(gpc_exit) struct gpc_exit x = {0};
+	bool found = false;
+
+	if (!t || t->ended_ms)
+		return;
+	if (!ran_ms && !over_ms && gpc_facts_outcome(sv->session->store,
+		sv->job.id, st->attempt, st->num_nodes, false, &x, &found,
+		NULL) == 0 && found) {
+		ran_ms = x.ran_ms;
+		over_ms = x.at_ms;
+	}
+	if (ran_ms)
+		gpc_json_set_int(data, "ran_ms", ran_ms);
+	if (over_ms > t->started_ms && over_ms > t->running_ms_at &&
+		over_ms <= gpc_wall_ms())
+		gpc_json_set_int(data, "at_ms", over_ms);
+}
+
 int gpc_supervision_end(struct gpc_supervision *sv, enum gpc_reason reason,
 	int code, int signal, int rank, bool *progressed, struct gpc_error *err)
 {
@@ -160,8 +187,7 @@ int gpc_supervision_end(struct gpc_supervision *sv, enum gpc_reason reason,
 	if (signal)
 		gpc_json_set_int(data, "signal", signal);
 	gpc_json_set_int(data, "rank", rank);
-	if (sv->ran_ms)
-		gpc_json_set_int(data, "ran_ms", sv->ran_ms);
+	set_end_times(sv, data);
 	if (sv->note)
 		gpc_json_set_str(data, "detail", sv->note);
 	return gpc_supervision_append(sv, GPC_EVENT_ENDED, data, progressed, err);

@@ -212,6 +212,7 @@ static int settle(struct gpc_supervision *sv, const struct gpc_exit *x,
 	if (r < 0 || sv->journal.state.n != before)
 		return r;
 	sv->ran_ms = x->ran_ms;
+	sv->over_ms = x->at_ms;
 	if (gpc_recover_goes_on(&sv->policy, &sv->journal.state, x)) {
 		r = lose(sv, x, progressed, err);
 	} else {
@@ -222,7 +223,7 @@ static int settle(struct gpc_supervision *sv, const struct gpc_exit *x,
 		r = gpc_supervision_end(sv, reason, x->code, x->signal, x->rank,
 			progressed, err);
 	}
-	sv->ran_ms = 0;
+	sv->ran_ms = sv->over_ms = 0;
 	return r;
 }
 

@@ -27,7 +27,8 @@
  *                                          go, whoever deletes them; remove:
  *                                          the whole job goes
  *   pruned     {}                          they are gone
- *   ended      {reason, code?, signal?, rank?, at_ms?}
+ *   ended      {reason, code?, signal?, rank?, at_ms?, ran_ms?}
+ *                                          both as the nodes say, if they do
  */
 #pragma once
 #include <stdint.h>

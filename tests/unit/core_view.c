@@ -64,6 +64,49 @@ TEST(a_finished_job_looks_finished_at_once)
 	lab_free(lab);
 }
 
+/* Who slept over the end tells when it was, and not when he woke: by itself, or
+ * cancelled at once, when nobody waits for a word of the nodes. */
+static void slept_over(bool cancelled)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "\"num_nodes\":2");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+	gpc_auto(gpc_view) struct gpc_view v = {0};
+	struct gpc_error err;
+	int64_t first;
+	bool ended;
+
+	lab_run(lab, sv, job, 1);
+	lab_advance(MINUTE);
+	first = gpc_wall_ms();
+	if (cancelled)
+		assert_ok(gpc_request_cancel(lab->s, job, true, &ended, &err));
+	lab_exit(lab, job, 1, 0, cancelled ? GPC_REASON_CANCELLED :
+		GPC_REASON_COMPLETED, 0, 0);
+	lab_advance(cancelled ? 0 : MINUTE);
+	lab_exit(lab, job, 1, 1, cancelled ? GPC_REASON_CANCELLED :
+		GPC_REASON_COMPLETED, 0, 0);
+	lab_advance(20 * MINUTE);
+	lab_finish(sv, 3 * MINUTE);
+	assert_ok(gpc_view_load(lab->s, job, &v, &err));
+	assert_false(v.derived);
+	assert_int_equal(v.state.reason, cancelled ? GPC_REASON_CANCELLED :
+		GPC_REASON_COMPLETED);
+	if (!cancelled)
+		first += MINUTE;        /* done when both are */
+	assert_in_range(v.state.ended_ms, first, first + 5000);
+	assert_in_range(v.ran_ms, cancelled ? MINUTE : 2 * MINUTE,
+		(cancelled ? MINUTE : 2 * MINUTE) + 5000);
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
+TEST(who_slept_over_the_end_tells_its_time)
+{
+	slept_over(false);
+	slept_over(true);
+}
+
 /* An end that leads to another attempt is none. */
 TEST(an_end_that_recovers_is_not_derived)
 {
@@ -507,6 +550,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_finished_job_looks_finished_at_once),
+		cmocka_unit_test(who_slept_over_the_end_tells_its_time),
 		cmocka_unit_test(an_end_that_recovers_is_not_derived),
 		cmocka_unit_test(hostile_facts_are_named),
 		cmocka_unit_test(a_newer_exit_is_an_error),
