@@ -241,7 +241,8 @@ build() {
 # memcheck only programs of ours: the units and the suites of each backend.
 meson_tests() { # BUILD PREFIX EXCEPT
 	meson introspect --tests "$builds/$1" >"$logs/tests.json" || return
-	jq -r '.[] | [(.suite[0] | sub(".*:"; "")), .name, .timeout, (.workdir // "."),
+	jq -r --arg build "$builds/$1" '.[] |
+		[(.suite[0] | sub(".*:"; "")), .name, .timeout, (.workdir // $build),
 		(.env | to_entries | map("\(.key)=\(.value)") | map(@sh) | join(" ")),
 		(.cmd | map(@sh) | join(" "))] | join("\u001f")' \
 		"$logs/tests.json" >"$logs/tests.list"

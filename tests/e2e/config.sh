@@ -479,6 +479,7 @@ is "$rc:$err" "0:" "but none inside a job"
 run env GPUCLOUD_CITY=x GPUCLOUD_TEST_STORES=x "$GPUCLOUD_BIN" config get color
 is "$rc:$err" "0:" "nor when it is like nothing"
 # with values that no key takes; the job's id would silence the warnings
+# shellcheck disable=SC2046  # a list of words
 run env $(grep -hoE '"GPUCLOUD_[A-Z_]+["=]' "$ROOT/lib/agent/env.c" "$ROOT/lib/agent/ask.h" \
 	"$ROOT/lib/core/notify.c" "$ROOT/lib/provider/node_file.h" | tr -d '"=' | sort -u |
 	grep -vxE 'GPUCLOUD_(STORE|JOB_ID|)' | sed 's/$/=x/') "$GPUCLOUD_BIN" config get color
