@@ -26,6 +26,7 @@
 #define FAR_RUN_LEAST_MS 1000
 #define FAR_RUN_MOST_MS 5000
 #define REOPENED_MS 10000
+#define STEP_MS 2000
 
 /* --- life ------------------------------------------------------------------ */
 static int load(struct gpc_supervision *sv, const char *job,
@@ -265,6 +266,13 @@ static int look_closed(struct gpc_supervision *sv, bool *ret_closed,
 		sv->reopened_ms = now;
 	*ret_reopened = now - sv->reopened_ms < REOPENED_MS;
 	return 0;
+}
+
+bool gpc_supervision_may_reopen(const struct gpc_supervision *sv)
+{
+	/* one step more than that, in which it is closed */
+	return sv->reopened_ms && !sv->closed &&
+		gpc_boot_ms() - sv->reopened_ms < REOPENED_MS + STEP_MS;
 }
 
 static int drop_secrets(struct gpc_supervision *sv, struct gpc_error *err)

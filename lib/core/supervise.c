@@ -292,10 +292,14 @@ static bool is_still_ours(struct gang *g)
 	return false;
 }
 
-/* Of one round for cron: buying takes a second look, and whoever is being told
- * is told to the end. */
+/* Of one round for cron: buying takes a second look, whoever is being told is
+ * told to the end, and what may be about to be resumed shows whether it is: the
+ * next round would know nothing of this one's wait. */
 static bool is_round_over(const struct gang *g, int64_t started_ms)
 {
+	gpc_vec_each(m, &g->members)
+		if (m->sv && gpc_supervision_may_reopen(m->sv))
+			return false;
 	return gpc_boot_ms() - started_ms > 1000 && g->crew.round > 2 &&
 		!g->crew.notices;
 }

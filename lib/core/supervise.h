@@ -20,6 +20,9 @@ GPC_CLEANUP_POINTER(gpc_supervision);
  * job has been deleted from the store; its nodes are orphans now. */
 int gpc_supervision_step(struct gpc_supervision *sv, bool *ret_done,
 	int64_t *ret_wake_ms, struct gpc_error *err) gpc_must_check;
+/* An ended job that is listed again, and for which it must show whether somebody
+ * resumes it or its closing was cut short. Does not last. */
+bool gpc_supervision_may_reopen(const struct gpc_supervision *sv);
 const struct gpc_job_state *gpc_supervision_state(
 	const struct gpc_supervision *sv);
 
