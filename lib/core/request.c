@@ -6,6 +6,7 @@
 
 #include "base/crash.h"
 #include "base/str.h"
+#include "base/time.h"
 #include "core/prune.h"
 #include "core/submit.h"
 #include "core/supervise.h"
@@ -17,6 +18,8 @@
 #include "record/whole.h"
 
 #define REQUEST_TRIES 100
+#define CLOSING_MS 3000
+#define CLOSING_LOOK_MS 20
 
 static int open_journal(struct gpc_session *s, const char *job,
 	struct gpc_journal *j, struct gpc_error *err)
@@ -196,6 +199,25 @@ static int check_resumable(struct gpc_session *s, struct gpc_journal *j,
 	return r < 0 ? r : check_start(s, j, checkpoint, err);
 }
 
+/* A supervisor that is about to close the job drops its secrets on the way, and
+ * must not meet new ones: closing takes a moment. Where it takes longer nobody is
+ * at it. */
+static int await_closing(struct gpc_session *s, const struct gpc_job *job,
+	const struct gpc_job_state *st, struct gpc_error *err)
+{
+	int64_t end = gpc_boot_ms() + CLOSING_MS;
+	bool done = false, live = true;
+	int r = 0;
+
+	while (r == 0 && gpc_job_state_is_over(st) && !done && live &&
+		gpc_boot_ms() < end && !gpc_canceled(s->cancel)) {
+		r = gpc_index_look(s->store, job, st, &done, &live, err);
+		if (r == 0 && !done && live)
+			gpc_sleep_ms(CLOSING_LOOK_MS);
+	}
+	return r;
+}
+
 /* Had we been stopped for long before the event, a supervisor would have
  * closed the job once more. */
 static int put_again(struct gpc_session *s, const struct gpc_job *job,
@@ -223,6 +245,8 @@ int gpc_request_resume(struct gpc_session *s, const char *id,
 		r = open_journal(s, id, &j, err);
 	if (r == 0)
 		r = check_resumable(s, &j, checkpoint, err);
+	if (r == 0)
+		r = await_closing(s, &job, &j.state, err);
 	if (r == 0)
 		r = put_secrets_again(s, &job, secrets, err);
 	GPC_CRASH("resume.secrets_put");

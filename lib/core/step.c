@@ -237,17 +237,6 @@ static int act_on_all(struct gpc_supervision *sv, bool *progressed,
 	return r;
 }
 
-static bool all_released(const struct gpc_job_state *st)
-{
-	if (!gpc_job_status_is_end(st->status) || st->intents.n > 0)
-		return false;
-	gpc_vec_each(n, &st->nodes) {
-		if (n->status != GPC_NODE_RELEASED)
-			return false;
-	}
-	return true;
-}
-
 /* A job that was closed before and is listed again is about to be resumed: its
  * new secrets and its entry are left alone, for a while. */
 static int look_closed(struct gpc_supervision *sv, bool *ret_closed,
@@ -422,7 +411,7 @@ static int look(struct gpc_supervision *sv, bool *ret_over,
 	gpc_update_spec(&sv->spec, &sv->journal.state);
 	if (!gpc_job_status_is_end(sv->journal.state.status))
 		sv->secrets_gone = false;
-	*ret_over = all_released(&sv->journal.state);
+	*ret_over = gpc_job_state_is_over(&sv->journal.state);
 	if (*ret_over && gpc_notify_look(sv))
 		*ret_over = false;
 	return 0;
@@ -463,7 +452,7 @@ static int step(struct gpc_supervision *sv, bool *ret_done,
 		return r;
 	*ret_wake_ms = progressed ? 0 : wake_ms(sv);
 	telling = gpc_notify_step(sv);
-	if (r == 0 && all_released(st))
+	if (r == 0 && gpc_job_state_is_over(st))
 		r = telling ? close_later(sv, err) :
 			close_job(sv, ret_done, err);
 	return r;

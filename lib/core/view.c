@@ -225,13 +225,7 @@ void gpc_view_clear(struct gpc_view *v)
 
 bool gpc_view_is_over(const struct gpc_view *v)
 {
-	if (!gpc_job_status_is_end(v->state.status) || v->derived)
-		return false;
-	gpc_vec_each(n, &v->state.nodes) {
-		if (n->status != GPC_NODE_RELEASED)
-			return false;
-	}
-	return v->state.intents.n == 0;
+	return !v->derived && gpc_job_state_is_over(&v->state);
 }
 
 /* --- JOB ------------------------------------------------------------------- */

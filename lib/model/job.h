@@ -169,5 +169,7 @@ struct gpc_json *gpc_job_state_write(const struct gpc_job_state *st);
 void gpc_job_state_copy(struct gpc_job_state *to,
 	const struct gpc_job_state *from);
 void gpc_job_state_clear(struct gpc_job_state *st);
+/* Ended, and nothing that it bought or may have bought is held. */
+bool gpc_job_state_is_over(const struct gpc_job_state *st);
 GPC_CLEANUP_VALUE(gpc_job_state);
 struct gpc_try *gpc_job_state_try(struct gpc_job_state *st, int attempt); /* or NULL */

@@ -137,6 +137,16 @@ void gpc_job_state_copy(struct gpc_job_state *to,
 	gpc_bind_copy(state_fields, to, from);
 }
 
+bool gpc_job_state_is_over(const struct gpc_job_state *st)
+{
+	if (!gpc_job_status_is_end(st->status) || st->intents.n > 0)
+		return false;
+	gpc_vec_each(n, &st->nodes)
+		if (n->status != GPC_NODE_RELEASED)
+			return false;
+	return true;
+}
+
 void gpc_job_state_clear(struct gpc_job_state *st)
 {
 	gpc_bind_clear(state_fields, st);
