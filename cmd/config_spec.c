@@ -78,9 +78,16 @@ static int lay_field(const struct gpc_config *c, struct gpc_spec *spec,
 	int r = gpc_spec_override(spec, o->word, m->items.v[0], warnings, err);
 	if (!r)
 		return 0;
-	if (err)
-		err->code = GPC_ECONFIG;
-	return gpc_wrap(err, -GPC_ECONFIG, "%s", m->where);
+	return gpc_wrap(err, gpc_recode(err, GPC_ECONFIG), "%s", m->where);
+}
+
+/* The name of NAME or NAME=..., owned; NULL: the spec has it already. */
+static char *name_to_lay(const struct gpc_spec *spec, const char *item)
+{
+	gpc_autostr *name = gpc_strndup(item, strcspn(item, "="));
+
+	return gpc_pairs_has(&spec->envs, name) ||
+		gpc_pairs_has(&spec->secrets, name) ? NULL : gpc_steal(&name);
 }
 
 static int lay_envs(const struct gpc_config *c, struct gpc_spec *spec,
@@ -90,17 +97,14 @@ static int lay_envs(const struct gpc_config *c, struct gpc_spec *spec,
 
 	for (size_t i = 0; m && i < m->items.n; i++) {
 		const char *item = m->items.v[i];
-		gpc_autostr *name = gpc_strndup(item, strcspn(item, "="));
+		gpc_autostr *name = name_to_lay(spec, item);
 
-		if (gpc_pairs_has(&spec->envs, name) ||
-			gpc_pairs_has(&spec->secrets, name))
+		if (!name)
 			continue;
 		int r = gpc_spec_env(spec, item, host, err);
 		if (!r)
 			continue;
-		if (err)
-			err->code = GPC_ECONFIG;
-		return gpc_wrap(err, -GPC_ECONFIG, "%s", m->where);
+		return gpc_wrap(err, gpc_recode(err, GPC_ECONFIG), "%s", m->where);
 	}
 	return 0;
 }
@@ -114,10 +118,9 @@ static int lay_secrets(const struct gpc_config *c, struct gpc_spec *spec,
 
 	for (size_t i = 0; m && i < m->items.n; i++) {
 		const char *item = m->items.v[i];
-		gpc_autostr *name = gpc_strndup(item, strcspn(item, "="));
+		gpc_autostr *name = name_to_lay(spec, item);
 
-		if (gpc_pairs_has(&spec->envs, name) ||
-			gpc_pairs_has(&spec->secrets, name))
+		if (!name)
 			continue;
 		if (gpc_eq(item, name)) {
 			gpc_pairs_set(&spec->secrets, name, NULL);
@@ -126,9 +129,7 @@ static int lay_secrets(const struct gpc_config *c, struct gpc_spec *spec,
 		int r = gpc_spec_secret(spec, item, host, NULL, err);
 		if (!r)
 			continue;
-		if (err)
-			err->code = GPC_ECONFIG;
-		return gpc_wrap(err, -GPC_ECONFIG, "%s", m->where);
+		return gpc_wrap(err, gpc_recode(err, GPC_ECONFIG), "%s", m->where);
 	}
 	return 0;
 }

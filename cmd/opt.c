@@ -278,9 +278,7 @@ static int apply(struct parser *p, const struct hit *hit, const char *label,
 	}
 	int r = set_value(row, hit->base, value, label, p->err);
 	/* whatever was wrong with the value, it is the command line */
-	if (r && p->err)
-		p->err->code = GPC_EUSAGE;
-	return r ? -GPC_EUSAGE : 0;
+	return r ? gpc_recode(p->err, GPC_EUSAGE) : 0;
 }
 
 static int parse_long(struct parser *p, const char *word)
@@ -425,9 +423,7 @@ int gpc_opt_set_text(const struct gpc_opt *row, void *base, const char *text,
 {
 	int r = set_text(row, base, text, label, err);
 
-	if (r && err)
-		err->code = GPC_ECONFIG;
-	return r ? -GPC_ECONFIG : 0;
+	return r ? gpc_recode(err, GPC_ECONFIG) : 0;
 }
 
 int gpc_opt_check_text(const struct gpc_opt *row, const char *text,

@@ -48,8 +48,7 @@ static int find_key(const struct gpc_spec *spec, char **ret_path,
 	if (r || !given || access(*ret_path, R_OK) == 0)
 		return r;
 	gpc_fail_sys(err, errno, "GIT_SSH_KEY_PATH: cannot read %s", *ret_path);
-	err->code = GPC_ECONFIG;
-	return -GPC_ECONFIG;
+	return gpc_recode(err, GPC_ECONFIG);
 }
 
 static int scan_git(struct gpc_cmd *c, struct gpc_session *s,
@@ -166,6 +165,5 @@ int gpc_sent_scan(struct gpc_cmd *c, struct gpc_session *s,
 	if (r != -GPC_ENOTFOUND)
 		return r;
 	/* it is the spec that names what is not there */
-	err->code = GPC_ECONFIG;
-	return -GPC_ECONFIG;
+	return gpc_recode(err, GPC_ECONFIG);
 }

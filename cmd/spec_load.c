@@ -101,8 +101,7 @@ static int read_spec(const char *word, const struct gpc_cancel *cancel,
 	if (!r || r == -GPC_ECANCELED)
 		return r;
 	/* whatever keeps it from being read, it is the spec that is wrong */
-	err->code = GPC_ECONFIG;
-	return -GPC_ECONFIG;
+	return gpc_recode(err, GPC_ECONFIG);
 }
 
 static void warn_all(struct gpc_cmd *c, const struct gpc_strv *warnings)

@@ -106,8 +106,7 @@ static int must_be(const struct gpc_spec *spec, const char *field,
 	gpc_hint(err, "paths start in the current folder; make it, or name "
 		"another");
 	/* it is the spec that names what is not there */
-	err->code = GPC_ECONFIG;
-	return r ? -GPC_ECONFIG : 0;
+	return r ? gpc_recode(err, GPC_ECONFIG) : 0;
 }
 
 static int check_deadline(const struct gpc_spec *spec, struct gpc_error *err)

@@ -51,8 +51,7 @@ static int blame_target(int r, struct gpc_error *err)
 		&& err->sys != EISDIR && err->sys != ELOOP
 		&& err->sys != EACCES && err->sys != EPERM))
 		return r;
-	err->code = GPC_ECONFIG;
-	return -GPC_ECONFIG;
+	return gpc_recode(err, GPC_ECONFIG);
 }
 
 static int mount(struct gpc_agent *a, const struct gpc_job_mount *m,

@@ -168,6 +168,13 @@ int gpc_wrap(struct gpc_error *err, int r, const char *fmt, ...)
 	return r;
 }
 
+int gpc_recode(struct gpc_error *err, enum gpc_code code)
+{
+	if (err)
+		err->code = code;
+	return -(int)code;
+}
+
 void gpc_hint(struct gpc_error *err, const char *fmt, ...)
 {
 	char hint[sizeof(err->hint)];

@@ -54,6 +54,9 @@ int gpc_fail_sys(struct gpc_error *err, int sys, const char *fmt, ...)
 /* Puts "text: " before the message that err holds; returns r. */
 int gpc_wrap(struct gpc_error *err, int r, const char *fmt, ...)
 	gpc_printf(3, 4);
+/* What failed is somebody else's matter than it said: gives err (which may be NULL)
+ * another code and returns -code. */
+int gpc_recode(struct gpc_error *err, enum gpc_code code);
 /* Sets the line that says what to do next. Call it after gpc_fail. */
 void gpc_hint(struct gpc_error *err, const char *fmt, ...) gpc_printf(2, 3);
 

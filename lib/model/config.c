@@ -126,9 +126,7 @@ static int parse_value(const struct gpc_config_field *f, const char *text,
 		break;
 	}
 	/* whatever the parser called it, it is the configuration */
-	if (r && err)
-		err->code = GPC_ECONFIG;
-	return r ? -GPC_ECONFIG : 0;
+	return r ? gpc_recode(err, GPC_ECONFIG) : 0;
 }
 
 int gpc_config_check(enum gpc_config_key key, const char *text,

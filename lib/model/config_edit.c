@@ -399,11 +399,8 @@ static int read_flat(const char *text, size_t n, const char *name,
 {
 	int r = gpc_yaml_parse(text, n, name, docs, err);
 
-	if (r) {
-		if (err)
-			err->code = GPC_ECONFIG;
-		return -GPC_ECONFIG;
-	}
+	if (r)
+		return gpc_recode(err, GPC_ECONFIG);
 	*ret_root = docs->n == 1 ? gpc_yaml_root(docs->v[0]) : NULL;
 	if (docs->n > 1 || (*ret_root && !is_null(*ret_root) &&
 		(*ret_root)->kind != GPC_YAML_MAP))

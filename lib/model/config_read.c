@@ -253,11 +253,8 @@ static int parse(const char *text, size_t n, const char *name,
 	int r = gpc_yaml_parse(text, n, name, docs, err);
 
 	*ret_root = NULL;
-	if (r) {
-		if (err)
-			err->code = GPC_ECONFIG;
-		return -GPC_ECONFIG;
-	}
+	if (r)
+		return gpc_recode(err, GPC_ECONFIG);
 	root = docs->n ? gpc_yaml_root(docs->v[0]) : NULL;
 	if (!root || is_null(root))
 		return 0;

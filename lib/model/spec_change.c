@@ -111,9 +111,7 @@ static int read_text(const char *word, const char *value,
 	if (!e && (docs->n != 1 || !gpc_yaml_root(docs->v[0])))
 		e = gpc_fail(err, GPC_EUSAGE, "--notify: expected one item or "
 			"list, such as {command: [notify-send, done]}");
-	if (e && err)
-		err->code = GPC_EUSAGE;
-	return e ? -GPC_EUSAGE : 0;
+	return e ? gpc_recode(err, GPC_EUSAGE) : 0;
 }
 
 int gpc_spec_override(struct gpc_spec *spec, const char *word,
@@ -141,11 +139,8 @@ int gpc_spec_override(struct gpc_spec *spec, const char *word,
 		return gpc_fail(err, GPC_EUSAGE, "--%s: expected %s, got nothing",
 			word, f->forms);
 	e = read_everywhere(&r, f, gpc_yaml_root(docs.v[0]), spec);
-	if (e) {
-		if (err)
-			err->code = GPC_EUSAGE;
-		return -GPC_EUSAGE;
-	}
+	if (e)
+		return gpc_recode(err, GPC_EUSAGE);
 	forget_place(spec, o->field);
 	if (gpc_eq(word, "git-url"))    /* instead of the folder of the spec */
 		gpc_set_str(&spec->workdir, NULL);

@@ -203,10 +203,8 @@ static int check_rest(struct checker *c)
 
 	if (!spec->run) {
 		refuse(c, "run", "the task has no 'run': there is nothing to do");
-		if (c->err)
-			c->err->code = GPC_ECONFIG;
 		gpc_hint(c->err, "add run: with the command of the job");
-		return -GPC_ECONFIG;
+		return gpc_recode(c->err, GPC_ECONFIG);
 	}
 	if (spec->recovery.by == GPC_SPEC_BY_CLOUD)
 		return refuse(c, "recovery.by", "recovery.by: cloud is not built "

@@ -93,9 +93,7 @@ static int fail_at(const struct gpc_store *s, const char *verb,
 		return -GPC_ECONFLICT;
 	if (sys == ENOENT)
 		return -GPC_ENOTFOUND;
-	if (err)
-		err->code = GPC_EIO;
-	return -GPC_EIO;
+	return gpc_recode(err, GPC_EIO);
 }
 
 static int fail_absent(const struct gpc_store *s, const char *key,
