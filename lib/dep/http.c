@@ -270,7 +270,7 @@ static size_t on_read(char *to, size_t size, size_t n, void *arg)
 {
 	struct gpc_http_transfer *t = arg;
 
-	t->r = gpc_http_read_body(&t->x->body, t->position, to, &n, size,
+	t->r = gpc_body_read(&t->x->body, t->position, to, size * n, &n,
 		&t->err);
 	if (t->r)
 		return CURL_READFUNC_ABORT;

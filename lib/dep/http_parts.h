@@ -57,11 +57,6 @@ int gpc_http_check_method(const char *method, struct gpc_error *err)
 int gpc_http_lines(const struct gpc_strv *headers, bool expect,
 	struct gpc_strv *ret_lines, struct gpc_error *err) gpc_must_check;
 
-/* Up to *n * size bytes of a file body from position; sets *n to what was read,
- * 0 at its end only. GPC_EPROTO when the file has become shorter. */
-int gpc_http_read_body(const struct gpc_body *body, uint64_t position, void *to,
-	size_t *n, size_t size, struct gpc_error *err) gpc_must_check;
-
 /* Keeps signals of this thread out meanwhile, and drops a SIGPIPE of it. */
 struct gpc_http_quiet {
 	sigset_t before, pipe;

@@ -3,9 +3,7 @@
  */
 #include "net/request.h"
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/str.h"
 #include "base/time.h"
@@ -45,22 +43,13 @@ static int hash_file(struct gpc_sha256 *h, const struct gpc_body *body,
 	uint64_t done = 0;
 
 	while (done < body->size) {
-		uint64_t left = body->size - done;
-		ssize_t n = pread(body->fd, piece, left < PIECE ? (size_t)left :
-			PIECE, (off_t)(body->offset + (int64_t)done));
+		size_t n;
+		int r = gpc_body_read(body, done, piece, PIECE, &n, err);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return gpc_fail_sys(err, errno,
-				"cannot read what is to be sent");
-		if (n == 0)
-			return gpc_fail(err, GPC_EPROTO, "what is to be sent has "
-				"become shorter: %llu of %llu bytes are there",
-				(unsigned long long)done,
-				(unsigned long long)body->size);
-		gpc_sha256_add(h, piece, (size_t)n);
-		done += (uint64_t)n;
+		if (r < 0)
+			return r;
+		gpc_sha256_add(h, piece, n);
+		done += n;
 	}
 	gpc_sha256_end_hex(h, ret_hex);
 	return 0;

@@ -1,10 +1,8 @@
 /* Objects of a bucket, read. A get that breaks off goes on from where it was, as long
  * as the object is the same; what was read from its first byte to its last is held
  * against the checksum that the service tells. */
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/parse.h"
 #include "base/str.h"
@@ -178,18 +176,13 @@ int gpc_bucket_bytes(const struct gpc_body *body, uint64_t at, void *part,
 
 	*ret_data = body->data ? (const char *)body->data + at : part;
 	while (!body->data && done < n) {
-		ssize_t k = pread(body->fd, (char *)part + done, n - done,
-			(off_t)(body->offset + (int64_t)(at + done)));
+		size_t k;
+		int r = gpc_body_read(body, at + done, (char *)part + done,
+			n - done, &k, err);
 
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k < 0)
-			return gpc_fail_sys(err, errno,
-				"cannot read what is to be sent");
-		if (k == 0)
-			return gpc_fail(err, GPC_EPROTO,
-				"what is to be sent has become shorter");
-		done += (size_t)k;
+		if (r < 0)
+			return r;
+		done += k;
 	}
 	return 0;
 }
