@@ -184,11 +184,11 @@ static int old_hash(__typeof__(&EVP_md5) *which, const char *name,
 	return 0;
 }
 
-int gpc_md5(const void *data, size_t n, uint8_t ret_sum[GPC_MD5_SIZE],
-	struct gpc_error *err)
+static int old_sum(__typeof__(&EVP_md5) *which, const char *name,
+	const void *data, size_t n, uint8_t *ret_sum, struct gpc_error *err)
 {
 	EVP_MD_CTX *ctx;
-	int r = old_hash(&lib.md5, "MD5", &ctx, err);
+	int r = old_hash(which, name, &ctx, err);
 
 	if (r < 0)
 		return r;
@@ -198,18 +198,16 @@ int gpc_md5(const void *data, size_t n, uint8_t ret_sum[GPC_MD5_SIZE],
 	return 0;
 }
 
+int gpc_md5(const void *data, size_t n, uint8_t ret_sum[GPC_MD5_SIZE],
+	struct gpc_error *err)
+{
+	return old_sum(&lib.md5, "MD5", data, n, ret_sum, err);
+}
+
 int gpc_sha1(const void *data, size_t n, uint8_t ret_sum[GPC_SHA1_SIZE],
 	struct gpc_error *err)
 {
-	EVP_MD_CTX *ctx;
-	int r = old_hash(&lib.sha1, "SHA-1", &ctx, err);
-
-	if (r < 0)
-		return r;
-	check(lib.update(ctx, data, n));
-	check(lib.final(ctx, ret_sum, NULL));
-	lib.ctx_free(ctx);
-	return 0;
+	return old_sum(&lib.sha1, "SHA-1", data, n, ret_sum, err);
 }
 
 int gpc_hmac_sha1(const void *key, size_t n_key, const void *data, size_t n,
