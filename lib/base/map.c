@@ -206,6 +206,13 @@ void gpc_pairs_copy(struct gpc_pairs *to, const struct gpc_pairs *from)
 		gpc_pairs_add(to, from->v[i].key, from->v[i].value);
 }
 
+void gpc_pairs_wipe(struct gpc_pairs *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		gpc_wipe_str(p->v[i].value);
+	gpc_pairs_clear(p);
+}
+
 void gpc_pairs_clear(struct gpc_pairs *p)
 {
 	if (!p)

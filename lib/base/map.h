@@ -34,4 +34,5 @@ void gpc_pairs_setf(struct gpc_pairs *p, const char *key, const char *fmt, ...)
 void gpc_pairs_unset(struct gpc_pairs *p, const char *key);
 void gpc_pairs_copy(struct gpc_pairs *to, const struct gpc_pairs *from);
 void gpc_pairs_clear(struct gpc_pairs *p);
+void gpc_pairs_wipe(struct gpc_pairs *p);        /* the values first, then clears */
 GPC_CLEANUP_VALUE(gpc_pairs);

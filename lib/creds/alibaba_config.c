@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "base/path.h"
 #include "base/str.h"
 #include "creds/identity.h"
 #include "creds/process.h"
@@ -25,17 +24,16 @@ static int from_named(const struct gpc_creds_look *look,
 int gpc_alibaba_config_load(struct gpc_alibaba_config *ret_c,
 	struct gpc_error *err)
 {
-	const char *set = gpc_creds_env("ALIBABA_CLOUD_CONFIG_FILE");
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
-	gpc_autostr *home = NULL;
+	gpc_autostr *path = NULL;
 	struct gpc_error why = {0};
-	int r = set ? 0 : gpc_home(&home, err);
+	int r = gpc_creds_file("ALIBABA_CLOUD_CONFIG_FILE",
+		".aliyun/config.json", &path, err);
 
 	if (r)
 		return r;
 	gpc_alibaba_config_clear(ret_c);
-	ret_c->path = set ? gpc_creds_expand(set) :
-		gpc_path_join(home, ".aliyun/config.json");
+	ret_c->path = gpc_steal(&path);
 	ret_c->shown = gpc_creds_show_path(ret_c->path);
 	r = gpc_read_file(ret_c->path, MAX_BYTES, &b, &why);
 	if (r == -GPC_ENOTFOUND)
@@ -116,8 +114,8 @@ static int get_keys(struct gpc_alibaba_profile *p, bool token,
 	if (token && !sts)
 		return gpc_alibaba_profile_lacks(p, "sts_token", err);
 	i->expires_ms = token && end_s > 0 ? end_s * 1000 : 0;
-	return gpc_alibaba_set_keys(i, id, secret, token ? sts : NULL, p->where,
-		err);
+	return gpc_identity_set_keys(i, id, secret, token ? sts : NULL,
+		GPC_ALIBABA_TOKEN, p->where, err);
 }
 
 static void read_role(const struct gpc_alibaba_profile *p,

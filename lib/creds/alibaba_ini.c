@@ -2,9 +2,9 @@
  * each profile, with a type. */
 #include <string.h>
 
-#include "base/path.h"
 #include "base/str.h"
 #include "creds/alibaba_parts.h"
+#include "creds/identity.h"
 #include "creds/ini.h"
 
 struct section {
@@ -31,8 +31,8 @@ static int get_keys(const struct section *s, struct gpc_identity *i,
 		return gpc_fail(err, GPC_EAUTH, "%s: profile %s has no %s",
 			s->where, s->name, id ? "access_key_secret" :
 			"access_key_id");
-	return gpc_alibaba_set_keys(i, id, secret, get(s, "security_token"),
-		s->where, err);
+	return gpc_identity_set_keys(i, id, secret, get(s, "security_token"),
+		GPC_ALIBABA_TOKEN, s->where, err);
 }
 
 static int get_role(const struct section *s, struct gpc_identity *i,
@@ -86,18 +86,12 @@ static int read_section(const struct section *s, struct gpc_creds_found *ret_f,
 
 static int load(struct gpc_ini *ini, char **ret_shown, struct gpc_error *err)
 {
-	const char *set = gpc_creds_env("ALIBABA_CLOUD_CREDENTIALS_FILE");
-	gpc_autostr *path = NULL, *home = NULL;
-	int r;
+	gpc_autostr *path = NULL;
+	int r = gpc_creds_file("ALIBABA_CLOUD_CREDENTIALS_FILE",
+		".alibabacloud/credentials", &path, err);
 
-	if (set) {
-		path = gpc_creds_expand(set);
-	} else {
-		r = gpc_home(&home, err);
-		if (r)
-			return r;
-		path = gpc_path_join(home, ".alibabacloud/credentials");
-	}
+	if (r)
+		return r;
 	*ret_shown = gpc_creds_show_path(path);
 	return gpc_ini_load(path, ini, err);
 }

@@ -22,28 +22,6 @@ const char *gpc_alibaba_env(const char *name)
 	return NULL;
 }
 
-int gpc_alibaba_set_keys(struct gpc_identity *i, const char *id,
-	const char *secret, const char *token, const char *where,
-	struct gpc_error *err)
-{
-	int r = gpc_identity_check("the access key", id, err);
-
-	if (!r)
-		r = gpc_identity_check("the secret key", secret, err);
-	if (!r && token)
-		r = gpc_identity_check("the security token", token, err);
-	if (r) {
-		gpc_wrap(err, r, "%s", where);
-		if (err)
-			err->code = GPC_ECONFIG;
-		return -GPC_ECONFIG;
-	}
-	gpc_set_str(&i->id, id);
-	gpc_set_str(&i->secret, secret);
-	gpc_set_str(&i->token, token);
-	return 0;
-}
-
 bool gpc_alibaba_has_env(void)
 {
 	return gpc_alibaba_env("ACCESS_KEY_ID") ||
@@ -80,8 +58,9 @@ int gpc_alibaba_from_env(const struct gpc_creds_look *look,
 		if (!secret)
 			return gpc_fail(err, GPC_EAUTH, "%s is set, but not %s",
 				sets[k].id, sets[k].secret);
-		r = gpc_alibaba_set_keys(i, id, secret,
-			gpc_creds_env(sets[k].token), "the environment", err);
+		r = gpc_identity_set_keys(i, id, secret,
+			gpc_creds_env(sets[k].token), GPC_ALIBABA_TOKEN,
+			"the environment", err);
 		if (r)
 			return r;
 		free(i->source);

@@ -4,115 +4,52 @@
 #include <string.h>
 
 #include "creds/alibaba_parts.h"
-#include "creds/fetch.h"
-#include "creds/token.h"
+#include "creds/metadata.h"
 #include "net/endpoint_aws.h"
 
 #define ROLES "/latest/meta-data/ram/security-credentials/"
 #define TOKEN_HEADER "x-aliyun-ecs-metadata-token"
+#define DISABLED "ALIBABA_CLOUD_ECS_METADATA_DISABLED"
 #define TIMEOUT_MS 1000
 #define MAX_ROLE 64
 
-struct service {
-	const struct gpc_creds_look *look;
-	const char *base;
-	struct gpc_pairs headers;       /* the token, once it is there */
-};
-
-static void close_service(struct service *m)
-{
-	for (size_t i = 0; i < m->headers.n; i++)
-		gpc_wipe_str(m->headers.v[i].value);
-	gpc_pairs_clear(&m->headers);
-}
-
-static int ask(struct service *m, const char *method, const char *path,
-	struct gpc_reply *ret_reply, struct gpc_error *err)
-{
-	gpc_autostr *url = gpc_format("%s%s", m->base, path);
-	const struct gpc_fetch f = {
-		.what = "instance metadata", .method = method, .url = url,
-		.headers = &m->headers, .timeout_ms = TIMEOUT_MS,
-		.max_tries = 1,
-	};
-	int r = gpc_fetch(m->look->net, &f, ret_reply, err);
-
-	gpc_buf_str(&ret_reply->body);
-	return r;
-}
-
-static bool is_absent(int r, const struct gpc_error *err)
-{
-	return (r == -GPC_ENET || r == -GPC_ETIMEOUT) && !err->http;
-}
-
-static int say_absent(struct service *m)
-{
-	atomic_store(m->look->no_metadata, true);
-	gpc_creds_saw(m->look, "instance metadata at %s does not answer",
-		m->base);
-	return 0;
-}
-
-static bool is_disabled(const struct gpc_creds_look *look)
-{
-	if (gpc_creds_env_true("ALIBABA_CLOUD_ECS_METADATA_DISABLED")) {
-		gpc_creds_saw(look, "ALIBABA_CLOUD_ECS_METADATA_DISABLED is "
-			"set");
-		return true;
-	}
-	if (!atomic_load(look->no_metadata) || look->renew)
-		return false;
-	gpc_creds_saw(look, "instance metadata does not answer");
-	return true;
-}
-
 /* Gets the token of the hardened mode. *ret_there: whether to go on. */
-static int open_service(const struct gpc_creds_look *look, struct service *m,
-	bool *ret_there, struct gpc_error *err)
+static int open_service(const struct gpc_creds_look *look,
+	struct gpc_metadata *m, bool *ret_there, struct gpc_error *err)
 {
 	bool hardened = gpc_creds_env_true("ALIBABA_CLOUD_IMDSV1_DISABLED");
 	const char *set =
 		gpc_creds_env("ALIBABA_CLOUD_ECS_METADATA_SERVICE_ENDPOINT");
-	struct gpc_reply reply = {0};
 	struct gpc_error why = {0};
+	bool answered = false;
 	int r;
 
-	*m = (struct service){.look = look,
-		.base = set ? set : "http://100.100.100.200"};
-	gpc_pairs_set(&m->headers, TOKEN_HEADER "-ttl-seconds", "21600");
-	r = ask(m, "PUT", "/latest/api/token", &reply, &why);
-	gpc_pairs_unset(&m->headers, TOKEN_HEADER "-ttl-seconds");
-	if (!r) {
-		r = gpc_token_check("the token of instance metadata",
-			reply.body.data, err);
-		if (!r)
-			gpc_pairs_set(&m->headers, TOKEN_HEADER,
-				reply.body.data);
+	*m = (struct gpc_metadata){.look = look,
+		.base = gpc_strdup(set ? set : "http://100.100.100.200"),
+		.token_header = TOKEN_HEADER, .timeout_ms = TIMEOUT_MS,
+		.tries = 1};
+	r = gpc_metadata_open(m, &answered, &why);
+	if (!answered && gpc_metadata_is_absent(r, &why))
+		return gpc_metadata_say_absent(m);
+	if (answered || !why.http) {
 		*ret_there = !r;
-	} else if (is_absent(r, &why)) {
-		r = say_absent(m);
-	} else if (!why.http) {
-		if (err)
+		if (r && err)
 			*err = why;
-	} else {
-		*ret_there = !hardened;
-		if (hardened)
-			gpc_creds_saw(look, "instance metadata gives no token "
-				"(status %d), and the normal mode is disabled",
-				why.http);
-		r = 0;
+		return r;
 	}
-	gpc_fetch_forget(&reply);
-	return r;
+	*ret_there = !hardened;
+	if (hardened)
+		gpc_creds_saw(look, "instance metadata gives no token (status "
+			"%d), and the normal mode is disabled", why.http);
+	return 0;
 }
 
 /* What a failure means; 0: noted, none here. */
-static int explain(struct service *m, int r, const struct gpc_error *why,
+static int explain(struct gpc_metadata *m, int r, const struct gpc_error *why,
 	struct gpc_error *err)
 {
-	if (is_absent(r, why))
-		return say_absent(m);
+	if (gpc_metadata_is_absent(r, why))
+		return gpc_metadata_say_absent(m);
 	if (why->http == 404)
 		gpc_creds_saw(m->look, "instance metadata: this instance has no "
 			"such role");
@@ -138,7 +75,7 @@ static char *role_of(const char *text)
 		gpc_strndup(s.ptr, n) : NULL;
 }
 
-static int find_role(struct service *m, const char *set, char **ret_role,
+static int find_role(struct gpc_metadata *m, const char *set, char **ret_role,
 	struct gpc_error *err)
 {
 	struct gpc_reply reply = {0};
@@ -150,7 +87,7 @@ static int find_role(struct service *m, const char *set, char **ret_role,
 		return *ret_role ? 0 : gpc_fail(err, GPC_ECONFIG, "the name of "
 			"the instance's role is no name of a role");
 	}
-	r = ask(m, "GET", ROLES, &reply, &why);
+	r = gpc_metadata_ask(m, "GET", ROLES, &reply, &why);
 	if (r)
 		r = explain(m, r, &why, err);
 	else if (!(*ret_role = role_of(reply.body.data)))
@@ -159,7 +96,7 @@ static int find_role(struct service *m, const char *set, char **ret_role,
 	return r;
 }
 
-static int get_keys(struct service *m, const char *role,
+static int get_keys(struct gpc_metadata *m, const char *role,
 	struct gpc_creds_found *ret_f, struct gpc_error *err)
 {
 	static const struct gpc_identity_names names = {
@@ -171,7 +108,7 @@ static int get_keys(struct service *m, const char *role,
 	gpc_autostr *said = NULL;
 	struct gpc_reply reply = {0};
 	struct gpc_error why = {0};
-	int r = ask(m, "GET", path, &reply, &why);
+	int r = gpc_metadata_ask(m, "GET", path, &reply, &why);
 
 	said = r ? NULL : gpc_fetch_said(&reply, code);
 	if (r) {
@@ -202,17 +139,17 @@ int gpc_alibaba_from_metadata(const struct gpc_creds_look *look,
 {
 	const struct gpc_strv *places = look->places;
 	gpc_autostr *found = NULL;
-	struct service m = {0};
+	struct gpc_metadata m = {0};
 	bool there = false;
 	int r = 0;
 
-	if (!is_disabled(look)) {
+	if (!gpc_metadata_is_disabled(look, DISABLED)) {
 		r = open_service(look, &m, &there, err);
 		if (!r && there)
 			r = find_role(&m, role, &found, err);
 		if (!r && found)
 			r = get_keys(&m, found, ret_f, err);
-		close_service(&m);
+		gpc_metadata_clear(&m);
 	}
 	if (!r && must && !ret_f->identity.id)
 		r = gpc_fail(err, GPC_EAUTH, "%s", places->n ?
@@ -225,21 +162,21 @@ int gpc_alibaba_metadata_region(const struct gpc_creds_look *look,
 {
 	struct gpc_reply reply = {0};
 	struct gpc_error why = {0};
-	struct service m = {0};
+	struct gpc_metadata m = {0};
 	bool there = false;
 	int r;
 
-	if (is_disabled(look))
+	if (gpc_metadata_is_disabled(look, DISABLED))
 		return 0;
 	r = open_service(look, &m, &there, err);
 	if (!r && there) {
-		r = ask(&m, "GET", "/latest/meta-data/region-id", &reply, &why);
+		r = gpc_metadata_ask(&m, "GET", "/latest/meta-data/region-id", &reply, &why);
 		if (r)
 			r = explain(&m, r, &why, err);
 		else if (gpc_aws_region_valid(reply.body.data))
 			*ret_region = gpc_strdup(reply.body.data);
 	}
 	gpc_fetch_forget(&reply);
-	close_service(&m);
+	gpc_metadata_clear(&m);
 	return r;
 }

@@ -11,6 +11,7 @@
 #include "creds/backend.h"
 #include "dep/json.h"
 
+#define GPC_ALIBABA_TOKEN "the security token"
 #define GPC_ALIBABA_MAX_SOURCES 16      /* profiles that name each other */
 
 /* The name of the profile, and who chose it. */
@@ -43,11 +44,6 @@ int gpc_alibaba_from_metadata(const struct gpc_creds_look *look,
 int gpc_alibaba_from_uri(const struct gpc_creds_look *look, const char *url,
 	const char *where, struct gpc_creds_found *ret_f, struct gpc_error *err);
 
-/* Puts keys that stand somewhere as they are into *i, checked. token NULL: they
- * are lasting. */
-int gpc_alibaba_set_keys(struct gpc_identity *i, const char *id,
-	const char *secret, const char *token, const char *where,
-	struct gpc_error *err);
 /* The first of ALIBABA_CLOUD_X, ALIBABACLOUD_X, ALICLOUD_X that is set. */
 const char *gpc_alibaba_env(const char *name);
 /* Region of the instance; *ret_region stays NULL where there is none. Owned. */

@@ -250,8 +250,7 @@ static int exchange(const struct gpc_creds_look *look,
 		i->account = account_of(arn);
 		gpc_set_str(&i->name, arn);
 	}
-	for (size_t k = 0; k < form->n; k++)
-		gpc_wipe_str(form->v[k].value);
+	gpc_pairs_wipe(form);
 	gpc_fetch_forget(&reply);
 	free(c->url);
 	return r;

@@ -46,13 +46,9 @@ static int find_url(char **ret_url, const char **ret_variable,
 			"with /");
 	*ret_url = relative ? gpc_format(HOST "%s", relative) :
 		gpc_strdup(full);
-	r = gpc_url_parse(*ret_url, &u, err);
-	if (r) {
-		gpc_wrap(err, r, "%s", *ret_variable);
-		if (err)
-			err->code = GPC_ECONFIG;
-		return -GPC_ECONFIG;
-	}
+	r = gpc_creds_parse_url(*ret_variable, *ret_url, &u, err);
+	if (r)
+		return r;
 	if (is_allowed(&u))
 		return 0;
 	r = gpc_fail(err, GPC_ECONFIG, FULL " names the host %s by http: keys "

@@ -5,24 +5,16 @@
 
 #include <string.h>
 
-#include "base/path.h"
 #include "creds/process.h"
 
 static int load(const char *variable, const char *below, struct gpc_ini *ret_ini,
 	char **ret_shown, struct gpc_error *err)
 {
-	const char *set = gpc_creds_env(variable);
-	gpc_autostr *path = NULL, *home = NULL;
-	int r;
+	gpc_autostr *path = NULL;
+	int r = gpc_creds_file(variable, below, &path, err);
 
-	if (set) {
-		path = gpc_creds_expand(set);
-	} else {
-		r = gpc_home(&home, err);
-		if (r)
-			return r;
-		path = gpc_path_join(home, below);
-	}
+	if (r)
+		return r;
 	*ret_shown = gpc_creds_show_path(path);
 	return gpc_ini_load(path, ret_ini, err);
 }

@@ -7,27 +7,6 @@
 #include "creds/identity.h"
 #include "creds/process.h"
 
-static int set_keys(struct gpc_identity *i, const char *id, const char *secret,
-	const char *token, const char *where, struct gpc_error *err)
-{
-	int r = gpc_identity_check("the access key", id, err);
-
-	if (!r)
-		r = gpc_identity_check("the secret key", secret, err);
-	if (!r && token)
-		r = gpc_identity_check("the session token", token, err);
-	if (r) {
-		gpc_wrap(err, r, "%s", where);
-		if (err)
-			err->code = GPC_ECONFIG;
-		return -GPC_ECONFIG;
-	}
-	gpc_set_str(&i->id, id);
-	gpc_set_str(&i->secret, secret);
-	gpc_set_str(&i->token, token);
-	return 0;
-}
-
 int gpc_aws_from_env(struct gpc_aws_chain *c, struct gpc_creds_found *ret_f,
 	struct gpc_error *err)
 {
@@ -47,16 +26,15 @@ int gpc_aws_from_env(struct gpc_aws_chain *c, struct gpc_creds_found *ret_f,
 	if (!secret)
 		return gpc_fail(err, GPC_EAUTH, "AWS_ACCESS_KEY_ID is set, but "
 			"not AWS_SECRET_ACCESS_KEY");
-	r = set_keys(i, id, secret, token ? token :
-		gpc_creds_env("AWS_SESSION_TOKEN"), "the environment", err);
+	r = gpc_identity_set_keys(i, id, secret, token ? token :
+		gpc_creds_env("AWS_SESSION_TOKEN"), "the session token",
+		"the environment", err);
 	if (r)
 		return r;
 	if (end && gpc_identity_time(end, &i->expires_ms, err) < 0) {
 		gpc_wrap(err, -GPC_ECONFIG, "AWS_CREDENTIAL_EXPIRATION");
-		if (err)
-			err->code = GPC_ECONFIG;
 		gpc_identity_clear(i);
-		return -GPC_ECONFIG;
+		return gpc_recode(err, GPC_ECONFIG);
 	}
 	gpc_set_str(&i->account, gpc_creds_env("AWS_ACCOUNT_ID"));
 	gpc_set_str(&i->source, "environment (AWS_ACCESS_KEY_ID)");
@@ -88,8 +66,9 @@ int gpc_aws_from_keys(struct gpc_aws_chain *c, const struct gpc_aws_profile *p,
 		return gpc_fail(err, GPC_EAUTH, "%s: profile %s has "
 			"aws_access_key_id, but no aws_secret_access_key",
 			where, p->name);
-	r = set_keys(&ret_f->identity, id, secret, token ? token :
-		gpc_aws_section_get(section, "aws_session_token"), where, err);
+	r = gpc_identity_set_keys(&ret_f->identity, id, secret, token ? token :
+		gpc_aws_section_get(section, "aws_session_token"),
+		"the session token", where, err);
 	if (r)
 		return r;
 	gpc_set_str(&ret_f->identity.account,

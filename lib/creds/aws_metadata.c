@@ -5,29 +5,18 @@
 
 #include "base/parse.h"
 #include "creds/aws_parts.h"
-#include "creds/fetch.h"
-#include "creds/token.h"
+#include "creds/metadata.h"
 #include "net/endpoint_aws.h"
 
 #define ROLES "/latest/meta-data/iam/security-credentials/"
 #define TOKEN_HEADER "x-aws-ec2-metadata-token"
+#define DISABLED "AWS_EC2_METADATA_DISABLED"
 
 struct imds {
-	const struct gpc_creds_look *look;
-	char *base;                     /* without a slash at the end */
-	int timeout_ms, tries;
+	struct gpc_metadata service;
 	bool no_v1;
-	struct gpc_pairs headers;       /* the token, once it is there */
 	bool asked_in_vain;             /* for a token: it timed out */
 };
-
-static void close_imds(struct imds *m)
-{
-	free(m->base);
-	for (size_t i = 0; i < m->headers.n; i++)
-		gpc_wipe_str(m->headers.v[i].value);
-	gpc_pairs_clear(&m->headers);
-}
 
 static double number(const struct gpc_aws_profile *p, const char *name,
 	double otherwise, double max)
@@ -63,72 +52,33 @@ static void open_imds(const struct gpc_creds_look *look,
 	while (n > 0 && base[n - 1] == '/')
 		base[--n] = '\0';
 	*ret_m = (struct imds){
-		.look = look, .base = gpc_steal(&base),
-		.timeout_ms = (int)(1000 * number(p, "metadata_service_timeout",
-			1, 60)),
-		.tries = (int)number(p, "metadata_service_num_attempts", 1, 10),
+		.service = {
+			.look = look, .base = gpc_steal(&base),
+			.token_header = TOKEN_HEADER,
+			.timeout_ms = (int)(1000 * number(p,
+				"metadata_service_timeout", 1, 60)),
+			.tries = (int)number(p,
+				"metadata_service_num_attempts", 1, 10),
+		},
 		.no_v1 = is_set(p, "ec2_metadata_v1_disabled"),
 	};
-	if (ret_m->tries < 1)
-		ret_m->tries = 1;
-}
-
-static int ask(struct imds *m, const char *method, const char *path,
-	struct gpc_reply *ret_reply, struct gpc_error *err)
-{
-	gpc_autostr *url = gpc_format("%s%s", m->base, path);
-	const struct gpc_fetch f = {
-		.what = "instance metadata", .method = method, .url = url,
-		.headers = &m->headers, .timeout_ms = m->timeout_ms,
-		.max_tries = m->tries,
-	};
-	int r = gpc_fetch(m->look->net, &f, ret_reply, err);
-
-	gpc_buf_str(&ret_reply->body);
-	return r;
-}
-
-static bool is_absent(int r, const struct gpc_error *err)
-{
-	return (r == -GPC_ENET || r == -GPC_ETIMEOUT) && !err->http;
-}
-
-/* Nothing is there: remembered, and no error. */
-static int say_absent(struct imds *m)
-{
-	atomic_store(m->look->no_metadata, true);
-	gpc_creds_saw(m->look, "instance metadata at %s does not answer",
-		m->base);
-	return 0;
+	if (ret_m->service.tries < 1)
+		ret_m->service.tries = 1;
 }
 
 /* Gets the session token. *ret_there: whether to go on. */
 static int open_session(struct imds *m, bool *ret_there, struct gpc_error *err)
 {
 	struct gpc_error why = {0};
-	struct gpc_reply reply = {0};
-	int r, http;
+	bool answered = false;
+	int r = gpc_metadata_open(&m->service, &answered, &why);
+	int http = why.http;
 
-	*ret_there = false;
-	gpc_pairs_set(&m->headers, TOKEN_HEADER "-ttl-seconds", "21600");
-	r = ask(m, "PUT", "/latest/api/token", &reply, &why);
-	gpc_pairs_unset(&m->headers, TOKEN_HEADER "-ttl-seconds");
-	http = why.http;
-	if (!r) {
-		r = gpc_token_check("the token of instance metadata",
-			reply.body.data, err);
-		if (!r)
-			gpc_pairs_set(&m->headers, TOKEN_HEADER,
-				reply.body.data);
-		gpc_fetch_forget(&reply);
-		*ret_there = !r;
-		return r;
-	}
-	gpc_fetch_forget(&reply);
-	if (r == -GPC_ENET && !http)
-		return say_absent(m);
-	if (!http && r != -GPC_ETIMEOUT) {
-		if (err)
+	*ret_there = answered && !r;
+	if (!answered && r == -GPC_ENET && !http)
+		return gpc_metadata_say_absent(&m->service);
+	if (answered || (!http && r != -GPC_ETIMEOUT)) {
+		if (r && err)
 			*err = why;
 		return r;
 	}
@@ -138,10 +88,10 @@ static int open_session(struct imds *m, bool *ret_there, struct gpc_error *err)
 	m->asked_in_vain = !http;
 	*ret_there = !m->no_v1;
 	if (m->no_v1 && http)
-		gpc_creds_saw(m->look, "instance metadata gives no token "
+		gpc_creds_saw(m->service.look, "instance metadata gives no token "
 			"(status %d), and version 1 is disabled", http);
 	else if (m->no_v1)
-		return say_absent(m);
+		return gpc_metadata_say_absent(&m->service);
 	return 0;
 }
 
@@ -149,23 +99,23 @@ static int open_session(struct imds *m, bool *ret_there, struct gpc_error *err)
 static int explain(struct imds *m, int r, struct gpc_error *why,
 	struct gpc_error *err)
 {
-	bool session = m->headers.n > 0;
+	bool session = m->service.headers.n > 0;
 
-	if (!session && is_absent(r, why))
-		return say_absent(m);
+	if (!session && gpc_metadata_is_absent(r, why))
+		return gpc_metadata_say_absent(&m->service);
 	if (why->http == 404) {
-		gpc_creds_saw(m->look, "instance metadata: this instance has no "
+		gpc_creds_saw(m->service.look, "instance metadata: this instance has no "
 			"role");
 		return 0;
 	}
 	if (why->http == 401 && m->asked_in_vain) {
-		gpc_creds_saw(m->look, "instance metadata wants a token, which "
+		gpc_creds_saw(m->service.look, "instance metadata wants a token, which "
 			"does not arrive: in a container the hop limit must be "
 			"2");
 		return 0;
 	}
 	if (why->http == 401 || why->http == 403) {
-		gpc_creds_saw(m->look, "instance metadata is refused (status "
+		gpc_creds_saw(m->service.look, "instance metadata is refused (status "
 			"%d)", why->http);
 		return 0;
 	}
@@ -180,7 +130,7 @@ static int find_role(struct imds *m, char **ret_role, struct gpc_error *err)
 	struct gpc_error why = {0};
 	struct gpc_reply reply = {0};
 	struct gpc_str rest, line;
-	int r = ask(m, "GET", ROLES, &reply, &why);
+	int r = gpc_metadata_ask(&m->service, "GET", ROLES, &reply, &why);
 	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 		"abcdefghijklmnopqrstuvwxyz0123456789_+=,.@-";
 	size_t n = 0;
@@ -199,7 +149,7 @@ static int find_role(struct imds *m, char **ret_role, struct gpc_error *err)
 	}
 	gpc_fetch_forget(&reply);
 	if (!*ret_role)
-		gpc_creds_saw(m->look, "instance metadata names no role");
+		gpc_creds_saw(m->service.look, "instance metadata names no role");
 	return 0;
 }
 
@@ -214,7 +164,7 @@ static bool is_complaint(struct imds *m, const struct gpc_reply *reply,
 
 	if (!c || strcmp(c, "Success") == 0)
 		return false;
-	gpc_creds_saw(m->look, "instance metadata has no keys of the role %s: "
+	gpc_creds_saw(m->service.look, "instance metadata has no keys of the role %s: "
 		"%s%s%s", role, c, said ? ": " : "", said ? said : "");
 	return true;
 }
@@ -230,7 +180,7 @@ static int get_keys(struct imds *m, const char *role,
 	gpc_autostr *path = gpc_format(ROLES "%s", role);
 	struct gpc_error why = {0};
 	struct gpc_reply reply = {0};
-	int r = ask(m, "GET", path, &reply, &why);
+	int r = gpc_metadata_ask(&m->service, "GET", path, &reply, &why);
 
 	if (r) {
 		gpc_fetch_forget(&reply);
@@ -238,11 +188,11 @@ static int get_keys(struct imds *m, const char *role,
 	}
 	if (!is_complaint(m, &reply, role)) {
 		r = gpc_wrap(err, gpc_identity_parse(reply.body.data,
-			reply.body.len, &names, gpc_net_now_ms(m->look->net),
+			reply.body.len, &names, gpc_net_now_ms(m->service.look->net),
 			&ret_f->identity, err), "instance metadata, role %s",
 			role);
 		if (!r) {
-			gpc_fetch_mend_clock(m->look->net, &reply,
+			gpc_fetch_mend_clock(m->service.look->net, &reply,
 				&ret_f->identity);
 			free(ret_f->identity.source);
 			ret_f->identity.source = gpc_format("instance metadata, "
@@ -254,18 +204,6 @@ static int get_keys(struct imds *m, const char *role,
 	return r;
 }
 
-static bool is_disabled(const struct gpc_creds_look *look)
-{
-	if (gpc_creds_env_true("AWS_EC2_METADATA_DISABLED")) {
-		gpc_creds_saw(look, "AWS_EC2_METADATA_DISABLED is set");
-		return true;
-	}
-	if (!atomic_load(look->no_metadata) || look->renew)
-		return false;
-	gpc_creds_saw(look, "instance metadata does not answer");
-	return true;
-}
-
 int gpc_aws_from_metadata(struct gpc_aws_chain *c,
 	struct gpc_creds_found *ret_f, struct gpc_error *err)
 {
@@ -274,7 +212,7 @@ int gpc_aws_from_metadata(struct gpc_aws_chain *c,
 	struct imds m;
 	int r;
 
-	if (is_disabled(c->look))
+	if (gpc_metadata_is_disabled(c->look, DISABLED))
 		return 0;
 	open_imds(c->look, c->profile, &m);
 	r = open_session(&m, &there, err);
@@ -282,7 +220,7 @@ int gpc_aws_from_metadata(struct gpc_aws_chain *c,
 		r = find_role(&m, &role, err);
 	if (!r && role)
 		r = get_keys(&m, role, ret_f, err);
-	close_imds(&m);
+	gpc_metadata_clear(&m.service);
 	return r;
 }
 
@@ -305,12 +243,13 @@ int gpc_aws_metadata_region(const struct gpc_creds_look *look,
 	struct imds m;
 	int r;
 
-	if (is_disabled(look))
+	if (gpc_metadata_is_disabled(look, DISABLED))
 		return 0;
 	open_imds(look, p, &m);
 	r = open_session(&m, &there, err);
 	if (!r && there) {
-		r = ask(&m, "GET", "/latest/meta-data/placement/region", &reply,
+		r = gpc_metadata_ask(&m.service, "GET",
+			"/latest/meta-data/placement/region", &reply,
 			&why);
 		if (r)
 			r = explain(&m, r, &why, err);
@@ -318,6 +257,6 @@ int gpc_aws_metadata_region(const struct gpc_creds_look *look,
 			take_region(&reply, ret_region);
 		gpc_fetch_forget(&reply);
 	}
-	close_imds(&m);
+	gpc_metadata_clear(&m.service);
 	return r;
 }

@@ -151,7 +151,7 @@ static int ask(const struct sso *s, const char *url, const char *token,
 
 	gpc_pairs_set(&headers, "x-amz-sso_bearer_token", token);
 	r = gpc_fetch(net, &f, &reply, err);
-	gpc_wipe_str(headers.v[0].value);
+	gpc_pairs_wipe(&headers);
 	if (r && reply.status >= 400 && reply.status < 500 &&
 		reply.status != 429)
 		r = explain(s, &reply, err);

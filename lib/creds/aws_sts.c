@@ -275,8 +275,7 @@ int gpc_aws_sts_call(const struct gpc_aws_sts *how, struct gpc_pairs *form,
 	if (!r)
 		r = send(&c, url, form, i, err);
 	free(c.label);
-	for (size_t k = 0; k < form->n; k++)
-		gpc_wipe_str(form->v[k].value);
+	gpc_pairs_wipe(form);
 	return r;
 }
 

@@ -66,6 +66,12 @@ char *gpc_creds_show_path(const char *path);
 /* A path as it is set in variables and files: a leading ~ and $VARIABLES are
  * filled in; owned. */
 char *gpc_creds_expand(const char *path);
+/* The file that a variable names, else the one below the home folder; owned. */
+int gpc_creds_file(const char *variable, const char *below, char **ret_path,
+	struct gpc_error *err) gpc_must_check;
+/* A URL that a user set. GPC_ECONFIG; what: begins the message. */
+int gpc_creds_parse_url(const char *what, const char *url,
+	struct gpc_url *ret_u, struct gpc_error *err) gpc_must_check;
 /* An address that secrets are sent to or come from: https, or this machine and the
  * metadata addresses, by http. GPC_ECONFIG else; what: begins the message. */
 int gpc_creds_check_url(const char *what, const char *url,

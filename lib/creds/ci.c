@@ -45,7 +45,7 @@ static int ask_github(const struct gpc_creds_look *look, const char *audience,
 	gpc_pairs_setf(&headers, "authorization", "bearer %s", key);
 	gpc_pairs_set(&headers, "accept", "application/json");
 	r = gpc_fetch_identity(look->net, &f, &names, &token, err);
-	gpc_wipe_str(headers.v[0].value);
+	gpc_pairs_wipe(&headers);
 	if (!r)
 		*ret_token = gpc_steal(&token.bearer);
 	return r;

@@ -55,8 +55,7 @@ int gpc_fetch(struct gpc_net *net, const struct gpc_fetch *f,
 		request.body = (struct gpc_body){.data = f->body,
 			.size = strlen(f->body)};
 	r = gpc_net_call(net, &call, ret_reply, err);
-	for (size_t i = 0; i < request.headers.n; i++)
-		gpc_wipe_str(request.headers.v[i].value);
+	gpc_pairs_wipe(&request.headers);
 	if (r && err && !err->http && !gpc_starts_with(err->msg, f->what))
 		gpc_wrap(err, r, "%s", f->what);
 	return r;

@@ -281,7 +281,7 @@ int gpc_gcp_whoami(const struct gpc_creds_look *look, struct gpc_identity *i,
 	f.body = gpc_buf_str(&body);
 	if (gpc_fetch(look->net, &f, &reply, &ignored) == 0)
 		i->name = gpc_fetch_said(&reply, email);
-	gpc_wipe_str(form.v[0].value);
+	gpc_pairs_wipe(&form);
 	gpc_wipe(body.data, body.cap);
 	gpc_fetch_forget(&reply);
 	return 0;

@@ -10,16 +10,12 @@
 
 int gpc_gcp_path(const char *below, char **ret_path, struct gpc_error *err)
 {
-	const char *set = gpc_creds_env("CLOUDSDK_CONFIG");
-	gpc_autostr *home = NULL, *dir = NULL;
-	int r = set ? 0 : gpc_home(&home, err);
+	gpc_autostr *dir = NULL;
+	int r = gpc_creds_file("CLOUDSDK_CONFIG", ".config/gcloud", &dir, err);
 
-	if (r)
-		return r;
-	dir = set ? gpc_creds_expand(set) :
-		gpc_path_join(home, ".config/gcloud");
-	*ret_path = gpc_path_join(dir, below);
-	return 0;
+	if (!r)
+		*ret_path = gpc_path_join(dir, below);
+	return r;
 }
 
 /* Owned; NULL: none. */

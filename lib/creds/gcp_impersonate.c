@@ -87,7 +87,7 @@ int gpc_gcp_impersonate(const struct gpc_gcp_file *f, const char *url,
 	else
 		r = gpc_identity_parse(reply.body.data, reply.body.len, &names,
 			gpc_net_now_ms(f->look->net), i, &why);
-	gpc_wipe_str(headers.v[0].value);
+	gpc_pairs_wipe(&headers);
 	gpc_fetch_forget(&reply);
 	if (r && err)
 		*err = why;

@@ -107,8 +107,7 @@ static int from_url(const struct gpc_gcp_file *f, const struct gpc_json *source,
 		r = pick(source, gpc_buf_str(&reply.body), reply.body.len,
 			"the answer of the subject token's service", ret_token,
 			err);
-	for (size_t i = 0; i < headers.n; i++)
-		gpc_wipe_str(headers.v[i].value);
+	gpc_pairs_wipe(&headers);
 	gpc_fetch_forget(&reply);
 	return r;
 }

@@ -39,14 +39,10 @@ static bool is_loopback(const char *host)
 int gpc_gcp_check_url(const char *what, const char *url, struct gpc_error *err)
 {
 	gpc_auto(gpc_url) struct gpc_url u = {0};
-	int r = gpc_url_parse(url, &u, err);
+	int r = gpc_creds_parse_url(what, url, &u, err);
 
-	if (r) {
-		gpc_wrap(err, r, "%s", what);
-		if (err)
-			err->code = GPC_ECONFIG;
-		return -GPC_ECONFIG;
-	}
+	if (r)
+		return r;
 	if (is_loopback(u.host) || (strcmp(u.scheme, "https") == 0 &&
 		gpc_ends_with(u.host, ".googleapis.com")))
 		return 0;
@@ -192,8 +188,7 @@ int gpc_gcp_token(const struct gpc_gcp_file *f, const char *url,
 	else
 		r = gpc_wrap(&why, read_token(&reply,
 			gpc_net_now_ms(f->look->net), i, &why), "%s", f->shown);
-	for (size_t k = 0; k < form->n; k++)
-		gpc_wipe_str(form->v[k].value);
+	gpc_pairs_wipe(form);
 	gpc_wipe(body.data, body.cap);
 	gpc_fetch_forget(&reply);
 	if (r && err)

@@ -38,8 +38,7 @@ int gpc_gcp_from_user(const struct gpc_gcp_file *f, struct gpc_identity *i,
 		gpc_pairs_add(&form, "client_secret", secret);
 	}
 	r = gpc_gcp_token(f, url, &headers, &form, GPC_GCP_LOGIN, i, err);
-	for (size_t k = 0; k < headers.n; k++)
-		gpc_wipe_str(headers.v[k].value);
+	gpc_pairs_wipe(&headers);
 	if (!r)
 		gpc_set_str(&i->name, gpc_gcp_get(f, "account"));
 	return r;

@@ -190,3 +190,23 @@ int gpc_identity_parse(char *text, size_t n,
 	gpc_wipe(text, n);
 	return r;
 }
+
+int gpc_identity_set_keys(struct gpc_identity *i, const char *id,
+	const char *secret, const char *token, const char *token_name,
+	const char *where, struct gpc_error *err)
+{
+	int r = gpc_identity_check("the access key", id, err);
+
+	if (!r)
+		r = gpc_identity_check("the secret key", secret, err);
+	if (!r && token)
+		r = gpc_identity_check(token_name, token, err);
+	if (r) {
+		gpc_wrap(err, r, "%s", where);
+		return gpc_recode(err, GPC_ECONFIG);
+	}
+	gpc_set_str(&i->id, id);
+	gpc_set_str(&i->secret, secret);
+	gpc_set_str(&i->token, token);
+	return 0;
+}

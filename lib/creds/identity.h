@@ -34,3 +34,9 @@ char *gpc_identity_time_text(int64_t ms, char out[GPC_RFC3339_SIZE]);
  * what: for the message. */
 int gpc_identity_check(const char *what, const char *value,
 	struct gpc_error *err) gpc_must_check;
+/* Puts keys that stand somewhere as they are into *i, checked. token NULL: they
+ * are lasting; token_name: what messages call it. GPC_ECONFIG with where they
+ * stand. */
+int gpc_identity_set_keys(struct gpc_identity *i, const char *id,
+	const char *secret, const char *token, const char *token_name,
+	const char *where, struct gpc_error *err) gpc_must_check;

@@ -47,18 +47,38 @@ char *gpc_creds_show_path(const char *path)
 	return gpc_strdup(path);
 }
 
+int gpc_creds_file(const char *variable, const char *below, char **ret_path,
+	struct gpc_error *err)
+{
+	const char *set = gpc_creds_env(variable);
+	gpc_autostr *home = NULL;
+	int r = set ? 0 : gpc_home(&home, err);
+
+	if (r)
+		return r;
+	*ret_path = set ? gpc_creds_expand(set) : gpc_path_join(home, below);
+	return 0;
+}
+
+int gpc_creds_parse_url(const char *what, const char *url,
+	struct gpc_url *ret_u, struct gpc_error *err)
+{
+	int r = gpc_url_parse(url, ret_u, err);
+
+	if (!r)
+		return 0;
+	gpc_wrap(err, r, "%s", what);
+	return gpc_recode(err, GPC_ECONFIG);
+}
+
 int gpc_creds_check_url(const char *what, const char *url,
 	struct gpc_error *err)
 {
 	gpc_auto(gpc_url) struct gpc_url u = {0};
-	int r = gpc_url_parse(url, &u, err);
+	int r = gpc_creds_parse_url(what, url, &u, err);
 
-	if (r) {
-		gpc_wrap(err, r, "%s", what);
-		if (err)
-			err->code = GPC_ECONFIG;
-		return -GPC_ECONFIG;
-	}
+	if (r)
+		return r;
 	if (strcmp(u.scheme, "https") == 0 || gpc_url_is_local(&u))
 		return 0;
 	r = gpc_fail(err, GPC_ECONFIG, "%s names the host %s by http: secrets "
