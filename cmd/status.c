@@ -231,7 +231,7 @@ static int gather(struct gpc_cmd *c, struct gpc_session *s,
 {
 	const struct status *o = c->ctx;
 	gpc_auto(gpc_index) struct gpc_index index = {0};
-	size_t at = 0, left = s->store && (s->store->caps & GPC_STORE_LOCAL) ?
+	size_t at = 0, left = s->store && !gpc_store_is_far(s->store) ?
 		VIEWS_LOCAL : VIEWS_FAR;
 	int r = s->store ? gpc_index_list(s->store, o->all ? 0 :
 		gpc_wall_ms() - DAY_MS, &index, err) : 0;

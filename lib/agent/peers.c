@@ -28,7 +28,7 @@ static bool may_look(struct gpc_agent *a)
 {
 	int64_t now = gpc_boot_ms();
 
-	if (a->store->caps & GPC_STORE_LOCAL)
+	if (!gpc_store_is_far(a->store))
 		return true;
 	if (now < a->peers_due_ms)
 		return false;
@@ -310,8 +310,8 @@ bool gpc_peers_settled(struct gpc_agent *a, int64_t now_ms)
 
 	if (now_ms < a->retry_ms)
 		return false;
-	a->retry_ms = now_ms + (a->store->caps & GPC_STORE_LOCAL ? SETTLE_MS
-		: SETTLE_FAR_MS);
+	a->retry_ms = now_ms + (gpc_store_is_far(a->store) ? SETTLE_FAR_MS
+		: SETTLE_MS);
 	if (a->rank == 0)
 		return settle_as_leader(a, now_ms);
 	if (gpc_agent_get_exit(a, -1, &verdict, &found, NULL) == 0 && found)

@@ -58,7 +58,7 @@ void gpc_thrift_tick(struct gpc_agent *a, int64_t now_ms)
 
 int64_t gpc_thrift_poll_ms(struct gpc_agent *a)
 {
-	if (a->store->caps & GPC_STORE_LOCAL)
+	if (!gpc_store_is_far(a->store))
 		return POLL_LOCAL_MS;
 	if (a->watched || a->stop.asked || a->step != GPC_STEP_RUN)
 		gpc_pace_set(&a->pace, POLL_LEAST_MS, POLL_LEAST_MS);
@@ -69,5 +69,5 @@ int64_t gpc_thrift_poll_ms(struct gpc_agent *a)
 
 int64_t gpc_thrift_peers_ms(const struct gpc_agent *a)
 {
-	return a->store->caps & GPC_STORE_LOCAL ? PEERS_LOCAL_MS : PEERS_FAR_MS;
+	return gpc_store_is_far(a->store) ? PEERS_FAR_MS : PEERS_LOCAL_MS;
 }

@@ -119,8 +119,7 @@ int gpc_cost_since(struct gpc_session *s, int64_t since_ms, bool all_users,
 {
 	gpc_auto(gpc_index) struct gpc_index index = {0};
 	gpc_auto(gpc_costs) struct gpc_costs costs = {0};
-	size_t reads = s->store->caps & GPC_STORE_LOCAL ? READS_LOCAL :
-		READS_FAR;
+	size_t reads = gpc_store_is_far(s->store) ? READS_FAR : READS_LOCAL;
 	int r = gpc_index_list(s->store, since_ms, &index, err);
 
 	for (size_t i = 0; r == 0 && i < index.n; i++) {

@@ -15,10 +15,9 @@
 #define KEPT_MAX ((size_t)9 << 20)
 #define JOB_MS ((int64_t)30 * 24 * 3600 * 1000)
 
-static bool is_far(const struct gpc_session *s)
+static bool is_kept(const struct gpc_session *s)
 {
-	return s->store && s->store->id[0] &&
-		!(s->store->caps & GPC_STORE_LOCAL);
+	return s->store && s->store->id[0] && gpc_store_is_far(s->store);
 }
 
 static char *folder_of(const struct gpc_session *s, const char *kind)
@@ -35,7 +34,7 @@ struct gpc_json *gpc_kept_get(struct gpc_session *s, const char *kind,
 	gpc_autostr *folder = NULL, *path = NULL;
 	struct gpc_json *j = NULL;
 
-	if (!is_far(s))
+	if (!is_kept(s))
 		return NULL;
 	folder = folder_of(s, kind);
 	path = gpc_path_join(folder, name);
@@ -70,7 +69,7 @@ void gpc_kept_put(struct gpc_session *s, const char *kind, const char *name,
 	gpc_autostr *folder = NULL, *path = NULL, *text = NULL;
 	struct gpc_error why;
 
-	if (!is_far(s))
+	if (!is_kept(s))
 		return;
 	folder = folder_of(s, kind);
 	path = gpc_path_join(folder, name);
@@ -100,6 +99,6 @@ bool gpc_kept_job(struct gpc_session *s, const char *id,
 
 void gpc_keep_job(struct gpc_session *s, const struct gpc_job *job)
 {
-	if (is_far(s))
+	if (is_kept(s))
 		gpc_kept_put(s, "jobs", job->id, gpc_job_write(job), JOB_MS);
 }

@@ -216,7 +216,7 @@ int gpc_release_wait(struct gpc_session *s, const char *job,
 			gpc_hint(err, "`gpucloud release %s` waits again", job);
 			return r;
 		}
-		gpc_sleep_ms(s->store->caps & GPC_STORE_LOCAL ? POLL_MS :
-			gpc_pace_next(&pace, false));
+		gpc_sleep_ms(gpc_store_is_far(s->store) ?
+			gpc_pace_next(&pace, false) : POLL_MS);
 	}
 }

@@ -134,7 +134,7 @@ static bool is_known(struct gpc_session *s)
 {
 	gpc_autostr *id = NULL;
 
-	if (!s->options.id_suffices || s->store->caps & GPC_STORE_LOCAL)
+	if (!s->options.id_suffices || !gpc_store_is_far(s->store))
 		return false;
 	id = recall_id(s);
 	if (!id || strlen(id) >= sizeof(s->store->id))

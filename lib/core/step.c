@@ -339,7 +339,7 @@ static int check_job(struct gpc_supervision *sv, struct gpc_error *err)
 	int r;
 
 	if (sv->checked_ms && now - sv->checked_ms <
-		(gpc_supervision_is_far(sv) ? CHECK_FAR_MS : CHECK_MS))
+		(gpc_store_is_far(sv->session->store) ? CHECK_FAR_MS : CHECK_MS))
 		return 0;
 	r = gpc_store_head(sv->session->store, gpc_key_job(key, sv->job.id),
 		NULL, err);
@@ -363,11 +363,6 @@ static int check_tether(struct gpc_supervision *sv, bool *progressed,
 		gpc_format_duration(sv->tether.within_ms, text, sizeof(text)));
 	return gpc_supervision_append(sv, GPC_EVENT_CANCEL, gpc_json_object(),
 		progressed, err);
-}
-
-bool gpc_supervision_is_far(const struct gpc_supervision *sv)
-{
-	return !(sv->session->store->caps & GPC_STORE_LOCAL);
 }
 
 static int64_t far_pause_ms(struct gpc_supervision *sv)
@@ -395,7 +390,7 @@ static int64_t wake_ms(struct gpc_supervision *sv)
 	/* It has just come and may be the first: the others are heard now. */
 	if (sv->row && sv->crew->round && sv->row_round == sv->crew->round)
 		return 0;
-	return gpc_supervision_is_far(sv) ? far_pause_ms(sv) : ms;
+	return gpc_store_is_far(sv->session->store) ? far_pause_ms(sv) : ms;
 }
 
 /* The job's part of the world as it is now; *ret_over: it needs nobody. */

@@ -387,7 +387,7 @@ int gpc_supervise_run(struct gpc_session *s, bool once, struct gpc_error *err)
 	gpc_autostr *path = lock_path(s, "lock");
 	gpc_autostr *wake = lock_path(s, "wake");
 	struct gang g = { .session = s, .wake_path = wake,
-		.far = !(s->store->caps & GPC_STORE_LOCAL) };
+		.far = gpc_store_is_far(s->store) };
 	int r = gpc_mkdirs(s->place.state_dir, 0700, err);
 
 	while (r == 0) {
@@ -493,7 +493,7 @@ void gpc_supervisor_wake(struct gpc_session *s)
 	struct gpc_error why;
 	int r;
 
-	if (s->store->caps & GPC_STORE_LOCAL)
+	if (!gpc_store_is_far(s->store))
 		return;
 	path = lock_path(s, "wake");
 	r = gpc_mkdirs(s->place.state_dir, 0700, &why);

@@ -102,8 +102,6 @@ int gpc_supervision_let_go(struct gpc_supervision *sv,
 void gpc_supervision_note(struct gpc_supervision *sv, const char *fmt, ...)
 	gpc_printf(2, 3);             /* NULL clears it */
 
-bool gpc_supervision_is_far(const struct gpc_supervision *sv);
-
 /* Appends; *progressed also when somebody else was first (decide again). */
 int gpc_supervision_append(struct gpc_supervision *sv,
 	enum gpc_event_type type, struct gpc_json *data, bool *progressed,

@@ -142,7 +142,7 @@ int gpc_supervision_hold(struct gpc_supervision *sv, int64_t now_ms,
 	*ret_holding = gpc_eq(sv->journal.state.supervisor, sv->id);
 	if (*ret_holding) {
 		if (sv->renewed_ms && now_ms - sv->renewed_ms <
-			(gpc_supervision_is_far(sv) ? RENEW_FAR_MS : RENEW_MS))
+			(gpc_store_is_far(sv->session->store) ? RENEW_FAR_MS : RENEW_MS))
 			return 0;
 		return put_record(sv, now_ms, err);
 	}

@@ -170,7 +170,7 @@ static int load_job_and_state(struct gpc_session *s, const char *job,
 static int load_supervisor(struct gpc_session *s, struct gpc_view *v,
 	bool *ret_cared_for, struct gpc_error *err)
 {
-	bool far = !(s->store->caps & GPC_STORE_LOCAL), stale = false;
+	bool far = gpc_store_is_far(s->store), stale = false;
 	struct gpc_error why = {0};
 	int r;
 
@@ -307,8 +307,7 @@ static bool looks_like_an_id(const char *word)
 /* Where each list costs money, an id is tried as one first. */
 static bool is_far_id(struct gpc_session *s, const char *word)
 {
-	return word && !(s->store->caps & GPC_STORE_LOCAL) &&
-		looks_like_an_id(word);
+	return word && gpc_store_is_far(s->store) && looks_like_an_id(word);
 }
 
 int gpc_job_find(struct gpc_session *s, const char *word, bool ending,

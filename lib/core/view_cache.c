@@ -38,7 +38,7 @@ int gpc_view_load_done(struct gpc_session *s, const struct gpc_index_entry *x,
 	struct gpc_json *j;
 	int r;
 
-	if (x->live || s->store->caps & GPC_STORE_LOCAL)
+	if (x->live || !gpc_store_is_far(s->store))
 		return gpc_view_load(s, x->job, ret_v, err);
 	name = gpc_format("%s.%d.%lld", x->job, x->attempt,
 		(long long)x->end_ms);

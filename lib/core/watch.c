@@ -49,7 +49,7 @@ static int read_pulse(struct gpc_supervision *sv, int rank,
 	int r;
 
 	*ret_p = p;
-	if (gpc_supervision_is_far(sv) && p->read_ms &&
+	if (gpc_store_is_far(sv->session->store) && p->read_ms &&
 		gpc_boot_ms() - p->read_ms < PULSE_FAR_MS)
 		return 0;
 	r = gpc_facts_beat(sv->session->store, sv->job.id, attempt, rank,
@@ -62,7 +62,7 @@ static int read_pulse(struct gpc_supervision *sv, int rank,
 	p->beat_n = beat.n;
 	p->changed_ms = gpc_boot_ms();
 	p->phase = beat.phase;
-	if (gpc_supervision_is_far(sv) && (beat.note || rank == 0) &&
+	if (gpc_store_is_far(sv->session->store) && (beat.note || rank == 0) &&
 		!gpc_eq(beat.note, sv->node_note)) {
 		gpc_set_str(&sv->node_note, beat.note);
 		sv->renewed_ms = 0;     /* let readers see it */
@@ -138,7 +138,7 @@ int gpc_supervision_note_checkpoint(struct gpc_supervision *sv,
 	int attempt = 0, n = 0, r;
 	char label[25];
 
-	if (st->attempt == 0 || (gpc_supervision_is_far(sv) &&
+	if (st->attempt == 0 || (gpc_store_is_far(sv->session->store) &&
 		!sv->spec.checkpoint.path))
 		return 0;
 	r = gpc_facts_newest_checkpoint(sv->session->store, sv->job.id,
@@ -383,7 +383,7 @@ static int outcome_is_due(struct gpc_supervision *sv, bool *ret_due,
 	const struct gpc_job_state *st = &sv->journal.state;
 	int64_t now = gpc_boot_ms();
 
-	*ret_due = !gpc_supervision_is_far(sv) ||
+	*ret_due = !gpc_store_is_far(sv->session->store) ||
 		now - sv->outcome_ms >= OUTCOME_FAR_MS;
 	for (int rank = 0; !*ret_due && rank < st->num_nodes; rank++) {
 		struct gpc_pulse *p = NULL;

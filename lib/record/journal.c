@@ -90,11 +90,6 @@ static int64_t read_hint(struct gpc_journal *j)
 	return n > 0 && n <= 99999999 ? n : 0;
 }
 
-static bool is_far(const struct gpc_journal *j)
-{
-	return !(j->store->caps & GPC_STORE_LOCAL);
-}
-
 static void write_hint(struct gpc_journal *j)
 {
 	gpc_autostr *text = gpc_format("{\"v\":1,\"n\":%lld}\n",
@@ -102,7 +97,7 @@ static void write_hint(struct gpc_journal *j)
 	struct gpc_error why;
 	gpc_key key;
 
-	if (is_far(j) && j->state.n % HINT_FAR)
+	if (gpc_store_is_far(j->store) && j->state.n % HINT_FAR)
 		return;
 	if (gpc_store_put(j->store, gpc_key_job_file(key, j->job, "head"), text,
 		strlen(text), GPC_PUT_HINT, &why) < 0)
@@ -205,7 +200,7 @@ static int absent(struct gpc_journal *j, struct gpc_error *err)
 static int find_start(struct gpc_journal *j, bool *ret_newest,
 	struct gpc_error *err)
 {
-	int64_t n = is_far(j) ? 0 : read_hint(j);
+	int64_t n = gpc_store_is_far(j->store) ? 0 : read_hint(j);
 	int r = n ? take_event(j, n, err) : 0;
 
 	if (r != 0)
@@ -213,7 +208,7 @@ static int find_start(struct gpc_journal *j, bool *ret_newest,
 	r = list_newest(j, &n, err);
 	if (r < 0)
 		return r;
-	*ret_newest = is_far(j) && n > 0;
+	*ret_newest = gpc_store_is_far(j->store) && n > 0;
 	if (n == 0)
 		n = 1;                  /* a list may lag behind */
 	for (r = 0; r == 0 && n > 0; n--) {

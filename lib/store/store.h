@@ -107,6 +107,13 @@ struct gpc_store {
 	const struct gpc_cancel *cancel;
 };
 
+/* Whether each request costs time and perhaps money: those who wait look less
+ * often, and what may be remembered is. */
+static inline bool gpc_store_is_far(const struct gpc_store *s)
+{
+	return !(s->caps & GPC_STORE_LOCAL);
+}
+
 /* Schemes of all backends, sorted. */
 const char *const *gpc_store_schemes(size_t *ret_n);
 /* The `identity` of the store that a URL names, or NULL. */
