@@ -97,13 +97,6 @@ extern const struct gpc_command *const gpc_commands[];
 const struct gpc_command *gpc_command_find(const char *name);  /* or NULL */
 /* Fails with the nearest command as a hint. */
 int gpc_command_unknown(const char *name, struct gpc_error *err);
-/* Runs gpucloud-NAME of $PATH in place of this process, if there is one;
- * argv[0] is NAME. Returns only when there is none or it cannot be run. */
-int gpc_command_external(char *const *argv, struct gpc_error *err);
-/* Calls fn for each gpucloud-NAME of $PATH that gpc_command_external would run,
- * in no order. */
-typedef void gpc_plugin_fn(void *arg, const char *name, const char *path);
-void gpc_command_plugins(gpc_plugin_fn *fn, void *arg);
 extern const struct gpc_opt gpc_opts_global[];   /* of struct gpc_globals */
 struct gpc_first { bool version; };
 extern const struct gpc_opt gpc_opts_first[];    /* before a command only */

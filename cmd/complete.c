@@ -6,6 +6,7 @@
  * of a command line is no place for an error.
  */
 #include "cmd/complete.h"
+#include "cmd/plugin.h"
 
 #include <string.h>
 
@@ -235,6 +236,22 @@ static void offer_plugin(void *arg, const char *name, const char *path)
 	gpc_complete_offer(arg, name, path);
 }
 
+static void complete_positional(struct line *l)
+{
+	struct gpc_completion *k = &l->k;
+	enum gpc_complete kind = GPC_COMPLETE_COMMAND;
+	const char *const *words = NULL;
+
+	if (l->command) {
+		k->may_repeat = false;
+		kind = kind_of(l->command, k->typed, k->n_typed);
+		words = k->n_typed == 0 ? l->command->words : NULL;
+	}
+	gpc_complete_kind(k, kind, words);
+	if (kind == GPC_COMPLETE_COMMAND)
+		gpc_plugins(offer_plugin, k);
+}
+
 static void complete_word(struct line *l, const char *word)
 {
 	struct gpc_completion *k = &l->k;
@@ -247,13 +264,8 @@ static void complete_word(struct line *l, const char *word)
 			GPC_COMPLETE_FILE : GPC_COMPLETE_PROGRAM, NULL);
 	} else if (!l->ended && word[0] == '-') {
 		complete_option(l, word);
-	} else if (!l->command) {
-		gpc_complete_kind(k, GPC_COMPLETE_COMMAND, NULL);
-		gpc_command_plugins(offer_plugin, k);
 	} else {
-		k->may_repeat = false;
-		gpc_complete_kind(k, kind_of(l->command, k->typed, k->n_typed),
-			k->n_typed == 0 ? l->command->words : NULL);
+		complete_positional(l);
 	}
 }
 

@@ -1,16 +1,21 @@
 /* `gpucloud help [COMMAND]` and `gpucloud help spec [FIELD]` */
 #include "cmd/help.h"
 #include "cmd/help_spec.h"
+#include "cmd/plugin.h"
 
 static const char *const topics[] = {"spec", NULL};
 
-static int show_command(const char *name, size_t width, struct gpc_buf *b,
-	struct gpc_error *err)
+/* Of a program gpucloud-NAME only it can say how it is called. */
+static int show_command(struct gpc_cmd *c, const char *name, size_t width,
+	struct gpc_buf *b, struct gpc_error *err)
 {
 	const struct gpc_command *command = gpc_command_find(name);
+	gpc_autostr *word = gpc_strdup(name);
+	char help[] = "--help";
+	char *argv[] = {word, help, NULL};
 
 	if (!command)
-		return gpc_command_unknown(name, err);
+		return gpc_plugin_run(&c->global, argv, err);
 	gpc_help_command(command, width, b);
 	return 0;
 }
@@ -30,7 +35,7 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 		r = gpc_fail(err, GPC_EUSAGE, "help: one argument too many: "
 			"\"%s\"", c->argv[1]);
 	else
-		r = show_command(c->argv[0], width, &b, err);
+		r = show_command(c, c->argv[0], width, &b, err);
 	return r ? r : gpc_help_print(c, &b, err);
 }
 
@@ -47,7 +52,8 @@ const struct gpc_command gpc_command_help = {
 	.summary = "show the commands, the options of one, or a spec's fields",
 	.usage = "[OPTION]... [COMMAND]\n[OPTION]... spec [FIELD]",
 	.about = "Without COMMAND lists all commands; with it shows what "
-		"`gpucloud COMMAND --help` shows. spec lists the fields of a "
+		"`gpucloud COMMAND --help` shows; a program gpucloud-COMMAND "
+		"is asked itself. spec lists the fields of a "
 		"spec, or says what FIELD, such as limits.cost, means and "
 		"takes.",
 	.group = GPC_GROUP_AROUND,

@@ -18,6 +18,7 @@
 #include "cmd/config_options.h"
 #include "cmd/help.h"
 #include "cmd/interrupt.h"
+#include "cmd/plugin.h"
 
 /* A file that took the place of a closed stdout would get our output. Reading
  * for 1 and 2, writing for 0: using them is then an error, as it should be. */
@@ -245,7 +246,7 @@ static int dispatch(struct gpc_cmd *c, int argc, char *const *argv,
 		return gpc_complete_run(c, argc - 1, argv + 1, err);
 	c->command = gpc_command_find(argv[0]);
 	if (!c->command)
-		return gpc_command_external(argv, err);
+		return gpc_plugin_run(&c->global, argv, err);
 	return run_command(c, argc, argv, err);
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/parse.h"
+#include "base/program.h"
 #include "base/time.h"
 
 extern char **environ;
@@ -83,22 +84,6 @@ struct running {
 	bool own_group;
 	int out, said;          /* where we read its stdout and stderr */
 };
-
-static void fill_env(const struct gpc_process *p, struct gpc_strv *env)
-{
-	for (char **e = environ; e && *e; e++) {
-		size_t n = strcspn(*e, "=") + 1;
-		bool replaced = false;
-
-		for (size_t i = 0; p->env && i < p->env->n; i++)
-			replaced |= strncmp(p->env->v[i], *e, n) == 0;
-		if (!replaced)
-			gpc_strv_add(env, *e);
-	}
-	for (size_t i = 0; p->env && i < p->env->n; i++)
-		gpc_strv_add(env, p->env->v[i]);
-	gpc_strv_take(env, NULL);
-}
 
 /* In the child: only what is safe after fork. */
 static void become(char *const *argv, char **env, bool may_ask, int out,
@@ -318,7 +303,7 @@ int gpc_process_run(const struct gpc_process *p, struct gpc_buf *out,
 
 	gpc_strv_copy(&argv, p->argv);
 	gpc_strv_take(&argv, NULL);
-	fill_env(p, &env);
+	gpc_program_env(p->env, &env);
 	r = start(argv.v, env.v, &run, err);
 	if (r)
 		return r;

@@ -72,6 +72,7 @@ chmod +x bin/*
 touch bin/gpucloud-notes
 got=$(PATH="$PWD/bin:$PATH" offered '')
 has hello "a plug-in on PATH is offered"
+is "$(PATH="$PWD/bin:$PATH" offered help hell)" hello "to help, too"
 lacks notes "what cannot be run is not"
 is "$(printf '%s\n' "$got" | grep -cx logs)" 1 "a built-in command is offered once"
 got=$(PATH="bin::$PATH" offered hel)

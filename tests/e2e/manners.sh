@@ -298,8 +298,37 @@ is "$out" "name=$PWD/bin/gpucloud-hello n=5
 <*>
 input" "it has all that follows its name, and stdin"
 is "$err" talk "and stderr"
-run env "PATH=$PWD/bin:$PATH" "$GPUCLOUD_BIN" --store /somewhere hello
-is "$rc" 42 "options before it do no harm"
+cat >bin/gpucloud-told <<'P'
+#!/bin/sh
+echo "$#,${GPUCLOUD_STORE-},${GPUCLOUD_PROFILE-},${GPUCLOUD_COLOR-}"
+echo "${GPUCLOUD_LOG_LEVEL-},${GPUCLOUD_LOG_FORMAT-}"
+env | grep -c '^GPUCLOUD_STORE='
+P
+chmod +x bin/gpucloud-told
+told() { run env "PATH=$PWD/bin:$PATH" GPUCLOUD_STORE=/mine "$GPUCLOUD_BIN" "$@"; }
+told told
+is "$out" "0,/mine,,
+,
+1" "a plug-in has the environment as it is"
+told --store "/some where" --profile work --no-color -vv --log-format json told
+is "$out" "0,/some where,work,never
+trace,json
+1" "options before it are told it by their variables"
+told -v --color told
+is "$out" "0,/mine,,always
+verbose,
+1" "what is not said there stays"
+told -qv help told
+is "$out" "1,/mine,,
+error,
+1" "when it is asked for help, too"
+cat >bin/gpucloud-again <<'P'
+#!/bin/sh
+exec "$GPUCLOUD_BIN" status -o name
+P
+chmod +x bin/gpucloud-again
+run env "PATH=$PWD/bin:$PATH" "GPUCLOUD_BIN=$GPUCLOUD_BIN" "$GPUCLOUD_BIN" --store "$T/none" -v again
+is "$rc,$out" "0," "a gpucloud that it runs finds that store"
 run env "PATH=$PWD/bin:$PATH" "$GPUCLOUD_BIN" logs ended
 is "$out" out "a plug-in does not shadow a command"
 run env "PATH=$PWD/bin:$PATH" "$GPUCLOUD_BIN" hallo
@@ -316,6 +345,11 @@ for path in "" . ":" "other"; do
 done
 run env "PATH=$PWD/bin:$PATH" "$GPUCLOUD_BIN" ../work/bin/gpucloud-hello
 is "$rc" 2 "a path is no plug-in"
-run env "PATH=$PWD/bin" "$GPUCLOUD_BIN" help hello
-is "$rc" 2 "help knows the commands alone"
+run env "PATH=$PWD/bin:/usr/bin:/bin" "$GPUCLOUD_BIN" help hello
+is "$rc" 42 "help of a plug-in is its own affair"
+is "$out" "name=$PWD/bin/gpucloud-hello n=1
+<--help>" "it is asked by --help"
+run env "PATH=$PWD/bin:/usr/bin:/bin" "$GPUCLOUD_BIN" help hallo
+is "$rc" 2 "help of nothing"
+like "$err" "did you mean hello" "its hint knows plug-ins"
 finish
