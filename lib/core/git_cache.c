@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/time.h"
+#include "core/git_old.h"
 #include "dep/crypto.h"
 
 #define LISTED_MAX ((size_t)64 << 20)
@@ -428,6 +429,9 @@ int gpc_git_cache_get(const struct gpc_git_call *call, const char *dir,
 		if (!r)
 			r = get(&f, err);
 	}
+	/* Of an address that was never fetched nothing stays, its lock included. */
+	if (r && !old)
+		(void)!gpc_git_old_remove(found.repo, NULL);
 	if (r)
 		return r;
 	*ret_found = found;

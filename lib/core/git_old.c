@@ -86,26 +86,27 @@ void gpc_git_old_find(const struct gpc_session *s, struct gpc_git_olds *ret_x)
 		closedir(d);
 }
 
-int gpc_git_old_drop(const struct gpc_git_old *x, struct gpc_error *err)
+int gpc_git_old_remove(const char *repo, struct gpc_error *err)
 {
-	gpc_autostr *lock = lock_of(x->repo);
-	gpc_autostr *made = gpc_ends_with(x->repo, ".new") ?
-		gpc_strdup(x->repo) : gpc_format("%s.new", x->repo);
-	gpc_autofd held = -1;
-	int r = gpc_lock_file(lock, false, &held, err);
+	gpc_autostr *lock = lock_of(repo);
+	bool is_half = gpc_ends_with(repo, ".new");
+	gpc_autostr *made = gpc_format("%s%s", repo, is_half ? "" : ".new");
+	int r = is_half ? 0 : gpc_rmtree(made, err);
 
-	if (r < 0)
-		return r;
-	if (!gpc_eq(made, x->repo)) {
-		r = gpc_rmtree(made, err);
-		if (r == 0 && rename(x->repo, made) < 0 && errno != ENOENT)
-			r = gpc_fail_sys(err, errno, "cannot remove %s",
-				x->repo);
-	}
+	if (r == 0 && !is_half && rename(repo, made) < 0 && errno != ENOENT)
+		r = gpc_fail_sys(err, errno, "cannot remove %s", repo);
 	if (r == 0)
 		r = gpc_rmtree(made, err);
-	/* We hold it: whoever waits for it makes a new one. */
 	if (r == 0)
 		unlink(lock);
 	return r;
+}
+
+int gpc_git_old_drop(const struct gpc_git_old *x, struct gpc_error *err)
+{
+	gpc_autostr *lock = lock_of(x->repo);
+	gpc_autofd held = -1;
+	int r = gpc_lock_file(lock, false, &held, err);
+
+	return r < 0 ? r : gpc_git_old_remove(x->repo, err);
 }

@@ -199,6 +199,8 @@ refused() { # STATUS REGEX NAME ARGUMENT…
 	is "$rc" "$want" "$name"
 	like "$err" "$regex" "$name: says why"
 }
+cached() { (cd "$CACHE" && ls -A); }
+before=$(cached)
 refused 3 'did you mean dev' "no such ref" job.yaml --git-ref devv
 refused 3 'no branch, tag or commit "0123abcd"' "no such commit" job.yaml --git-ref 0123abcd
 refused 3 'does not appear to be a git repository' "no repository" --git-url "$T/nowhere" -- true
@@ -210,6 +212,9 @@ refused 3 'name of a branch' "a ref that is an option" --git-url "$URL" --git-re
 refused 2 'exclude each other' "a folder and a repository" --git-url "$URL" --workdir . -- true
 git init -q "$T/empty"
 refused 3 'no default branch.*empty' "an empty repository" --git-url "$T/empty" -- true
+refused 3 'does not appear to be a git repository' "a whole commit id of no repository" \
+	--git-url "$T/nowhere" --git-ref "$ONE" -- true
+is "$(cached)" "$before" "nothing stays in the cache of what could not be had"
 mkdir "$T/nogit"
 for p in $(printf %s "$PATH" | tr : ' '); do
 	for f in "$p"/*; do
