@@ -13,7 +13,7 @@ set -u
 PACKAGES="gcc libc6-dev binutils clang libclang-rt-14-dev meson ninja-build
 	pkg-config openssl ca-certificates libcjson-dev libyaml-dev libarchive-dev libssl-dev libexpat1-dev
 	libcurl4-openssl-dev libcmocka-dev
-	curl scdoc shellcheck bash zsh fish git zstd jq strace faketime procps python3
+	curl scdoc groff-base shellcheck bash zsh fish git zstd jq strace faketime procps python3
 	python3-numpy python3-torch python3-boto3 nginx wamerican"
 OPTIONAL="libclang-rt-14-dev" # absent elsewhere: fewer checks
 
@@ -117,7 +117,7 @@ apt_get() {
 
 # Elsewhere than on Debian the things themselves are looked for.
 missing_things() {
-	for c in cc clang meson ninja pkg-config curl scdoc shellcheck bash zstd jq \
+	for c in cc clang meson ninja pkg-config curl scdoc groff shellcheck bash zstd jq \
 		strace python3 ${memcheck:+valgrind}; do
 		command -v "$c" >/dev/null 2>&1 || printf ' %s' "$c"
 	done

@@ -2,7 +2,8 @@
 # The manual says what the program does, in both directions: options of every
 # command with their letters, arguments, words and defaults, the list of commands,
 # the synopsis, exit statuses, reasons, events, variables of the environment, the
-# fields of a spec and the configuration's keys; and its references lead somewhere.
+# fields of a spec and the configuration's keys; its references lead somewhere, and
+# its pages fit into 80 columns.
 #   man.sh SOURCE-ROOT GPUCLOUD COMMAND...
 set -u
 # shellcheck source=tests/lint/tap.sh
@@ -236,6 +237,18 @@ pages_build() {
   done
 }
 
+# As `man` shows them: also tables and examples, which are not broken into lines.
+pages_fit() {
+  for page in "$root"/man/*.scd; do
+    scdoc <"$page" >"$tmp/page" 2>/dev/null
+    groff -t -man -Tutf8 -P-cbou -rLL=80n "$tmp/page" 2>"$tmp/err" |
+      LC_ALL=C tr -d '\200-\277' | # so that a byte is a character
+      LC_ALL=C awk -v page="${page##*/}" '
+        length($0) > 80 { print page ": longer than 80: " $0 }
+        END { if (NR < 10) print page ": groff shows nothing of it" }'
+    sed "s|^|${page##*/}: |" "$tmp/err"
+  done
+}
 
 ok "gpucloud(1) lists the commands" "$(commands_agree "$@")"
 ok "gpucloud(1) describes the shared options" "$(main_options_agree)"
@@ -262,5 +275,10 @@ if command -v scdoc >/dev/null; then
   ok "every page is valid scdoc" "$(pages_build)"
 else
   skip "every page is valid scdoc" "scdoc is not here"
+fi
+if command -v scdoc >/dev/null && command -v groff >/dev/null; then
+  ok "every page fits into 80 columns" "$(pages_fit)"
+else
+  skip "every page fits into 80 columns" "scdoc or groff is not here"
 fi
 finish
