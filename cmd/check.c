@@ -95,7 +95,8 @@ static void check_cloud(struct gpc_cmd *c, enum gpc_cloud cloud,
 	struct gpc_check_row *row)
 {
 	const struct gpc_net_settings how = {
-		.max_tries = 3, .log = &c->log, .cancel = c->cancel,
+		.ca_file = c->ca_file, .max_tries = 3, .log = &c->log,
+		.cancel = c->cancel,
 	};
 	const struct gpc_creds_settings who = {
 		.cloud = cloud, .cancel = c->cancel,

@@ -91,6 +91,7 @@ void gpc_check_store(struct gpc_cmd *c, struct gpc_check_row *row)
 		return;
 	}
 	s->cancel = c->cancel;
+	s->ca_file = c->ca_file;
 	/* One without a name is a store to be. */
 	r = gpc_store_identify(s, 0, &why);
 	if (r && r != -GPC_ENOTFOUND)

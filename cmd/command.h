@@ -64,6 +64,7 @@ struct gpc_cmd {
 	const struct gpc_cancel *cancel;
 	struct gpc_config config;
 	struct gpc_error wrong;         /* GPC_CMD_MEND: .code is 0 when it loaded */
+	char *ca_file;                  /* config ca_file, absolute; or NULL */
 	char *store_url;                /* with GPC_CMD_STORE: "file:///..." */
 	struct gpc_opt_args args;
 	/* 0 = from run's result. A command that must exit with a status of its

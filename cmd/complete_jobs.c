@@ -20,7 +20,7 @@ enum { MOST_JOBS = 500 };            /* more than anybody reads */
 struct place {
 	struct gpc_config config;
 	struct gpc_store *store;
-	char *owner_hash;
+	char *ca_file, *owner_hash;
 };
 
 static int place_open(struct place *p, const char *store_option,
@@ -32,17 +32,22 @@ static int place_open(struct place *p, const char *store_option,
 	if (!r)
 		r = gpc_config_store_url(&p->config, &url, err);
 	if (!r)
-		r = gpc_store_open(url, 0, NULL, &p->store, err);
+		r = gpc_config_ca_file(&p->config, &p->ca_file, err);
 	if (!r)
-		p->owner_hash = gpc_session_owner_hash(gpc_config_str(
-			&p->config, GPC_CONFIG_OWNER));
-	return r;
+		r = gpc_store_open(url, 0, NULL, &p->store, err);
+	if (r)
+		return r;
+	p->store->ca_file = p->ca_file;
+	p->owner_hash = gpc_session_owner_hash(gpc_config_str(&p->config,
+		GPC_CONFIG_OWNER));
+	return 0;
 }
 
 static void place_close(struct place *p)
 {
 	gpc_config_clear(&p->config);
 	gpc_store_free(p->store);
+	free(p->ca_file);
 	free(p->owner_hash);
 }
 

@@ -205,6 +205,15 @@ int gpc_config_load(struct gpc_config *ret_c, const char *store_option,
 	return gpc_config_load_for(ret_c, &ask, ret_warnings, err);
 }
 
+int gpc_config_ca_file(const struct gpc_config *c, char **ret_path,
+	struct gpc_error *err)
+{
+	const char *set = gpc_config_str(c, GPC_CONFIG_CA_FILE);
+
+	return set ? gpc_wrap(err, gpc_path_absolute(set, ret_path, err), "%s",
+		gpc_config_where(c, GPC_CONFIG_CA_FILE)) : 0;
+}
+
 int gpc_config_store_url(const struct gpc_config *c, char **ret_url,
 	struct gpc_error *err)
 {

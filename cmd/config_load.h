@@ -20,6 +20,9 @@ int gpc_config_load_for(struct gpc_config *ret_c,
 /* Without a command and a profile. */
 int gpc_config_load(struct gpc_config *ret_c, const char *store_option,
 	struct gpc_strv *ret_warnings, struct gpc_error *err) gpc_must_check;
+/* The absolute path that ca_file names; owned, NULL when it is not set. */
+int gpc_config_ca_file(const struct gpc_config *c, char **ret_path,
+	struct gpc_error *err) gpc_must_check;
 /* "file:///..." of the store in use; owned. Only file stores need no scheme. */
 int gpc_config_store_url(const struct gpc_config *c, char **ret_url,
 	struct gpc_error *err) gpc_must_check;

@@ -124,9 +124,10 @@ static int load_config(struct gpc_cmd *c, struct gpc_error *err)
 	set_up_streams(c);
 	for (size_t i = 0; i < warnings.n; i++)
 		gpc_log(&c->log, GPC_WARN, "%s", warnings.v[i]);
-	if ((flags & (GPC_CMD_STORE | GPC_CMD_MEND)) == GPC_CMD_STORE)
-		return gpc_config_store_url(&c->config, &c->store_url, err);
-	return 0;
+	if ((flags & (GPC_CMD_STORE | GPC_CMD_MEND)) != GPC_CMD_STORE)
+		return 0;
+	r = gpc_config_ca_file(&c->config, &c->ca_file, err);
+	return r ? r : gpc_config_store_url(&c->config, &c->store_url, err);
 }
 
 static int check_count(const struct gpc_cmd *c, struct gpc_error *err)
@@ -352,6 +353,7 @@ static void cmd_clear(struct gpc_cmd *c)
 	if (c->command && c->ctx)
 		gpc_opt_release(c->command->options, c->ctx);
 	free(c->ctx);
+	free(c->ca_file);
 	free(c->store_url);
 	gpc_config_clear(&c->config);
 	gpc_opt_args_clear(&c->args);

@@ -26,6 +26,7 @@ int gpc_cmd_session(struct gpc_cmd *c, enum gpc_cmd_store how,
 		.log = &c->log,
 		.cancel = c->cancel,
 		.store_url = c->store_url,
+		.ca_file = c->ca_file,
 		.owner = gpc_config_str(&c->config, GPC_CONFIG_OWNER),
 		.create_store = how == GPC_STORE_MAKE,
 		.no_store = how == GPC_STORE_MAY_LACK ||

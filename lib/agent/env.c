@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "dep/http.h"
 
 static const char *const passed[] = {
 	"USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "LD_LIBRARY_PATH",
@@ -96,6 +97,8 @@ static void add_ours(const struct gpc_agent *a, struct gpc_pairs *e)
 	gpc_pairs_set(e, "GPUCLOUD_SHARD", "0");
 	gpc_pairs_set(e, "GPUCLOUD_NUM_SHARDS", "1");
 	gpc_pairs_set(e, "GPUCLOUD_STORE", a->node->store_url);
+	if (getenv(GPC_HTTP_CA_ENV))
+		gpc_pairs_set(e, GPC_HTTP_CA_ENV, getenv(GPC_HTTP_CA_ENV));
 	if (a->ask_path)
 		gpc_pairs_set(e, GPC_ASK_ENV, a->ask_path);
 }

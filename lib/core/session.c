@@ -164,6 +164,7 @@ static int open_store(struct gpc_session *s, unsigned flags,
 
 	if (r == 0) {
 		s->store->cancel = s->cancel;
+		s->store->ca_file = s->options.ca_file;
 		if (is_known(s))
 			return 0;
 		r = gpc_store_identify(s->store, flags, err);
@@ -226,6 +227,7 @@ int gpc_session_provider(struct gpc_session *s, const char *name,
 			s->known_id : "",
 		.state_dir = s->place.state_dir,
 		.self_path = s->place.self_path,
+		.ca_file = s->options.ca_file,
 		.price_per_hour = s->options.local_price,
 		.user_home = s->options.local_user_home,
 	};

@@ -24,6 +24,7 @@ struct gpc_session_options {          /* all borrowed */
 	const struct gpc_log *log;
 	const struct gpc_cancel *cancel;
 	const char *store_url;
+	const char *ca_file;          /* config ca_file, absolute; or NULL */
 	const char *owner;            /* config owner; NULL = user@host */
 	const char *self_path;
 	bool create_store;            /* make the store when it is not there */

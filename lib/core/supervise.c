@@ -18,8 +18,11 @@
 #include "core/leftovers.h"
 #include "core/reconcile.h"
 #include "core/supervision.h"
+#include "dep/http.h"
 #include "record/index.h"
 #include "record/keys.h"
+
+extern char **environ;
 
 #define RELIST_MS 500
 #define RELIST_FAR_MS 30000     /* submits and requests from here wake us */
@@ -445,9 +448,23 @@ static int look_at_lock(const char *path, bool *ret_held, struct gpc_error *err)
 	return *ret_held ? 0 : r;
 }
 
-static int spawn(const char *const *argv, const char *log_path,
-	struct gpc_error *err)
+/* Ours, and what a profile or a folder's file may have said. */
+static void fill_env(const struct gpc_session *s, struct gpc_strv *env)
 {
+	const char *ca_file = s->options.ca_file;
+
+	if (ca_file)
+		gpc_strv_addf(env, GPC_HTTP_CA_ENV "=%s", ca_file);
+	for (char **e = environ; *e; e++)
+		if (!ca_file || !gpc_starts_with(*e, GPC_HTTP_CA_ENV "="))
+			gpc_strv_add(env, *e);
+	gpc_strv_take(env, NULL);
+}
+
+static int spawn(const struct gpc_session *s, const char *const *argv,
+	const char *log_path, struct gpc_error *err)
+{
+	gpc_auto(gpc_strv) struct gpc_strv env = {0};
 	struct gpc_detached d = { .path = argv[0], .argv = argv };
 	gpc_autofd log_fd = -1, report = -1;
 	char word = 0;
@@ -456,6 +473,8 @@ static int spawn(const char *const *argv, const char *log_path,
 
 	if (r < 0)
 		return r;
+	fill_env(s, &env);
+	d.envp = env.v;
 	d.log_fd = log_fd;
 	r = gpc_detach(&d, &report, err);
 	return r < 0 ? r : gpc_detached_report(report, argv[0], EXEC_MS, &word,
@@ -478,7 +497,7 @@ static int start_one(struct gpc_session *s, const char *lock,
 		return gpc_fail(err, GPC_EUNSUPPORTED,
 			"cannot find this program's own file to start a supervisor");
 	GPC_CRASH("supervise.start");
-	r = spawn(argv, log, err);
+	r = spawn(s, argv, log, err);
 	GPC_CRASH("supervise.started");
 	while (r == 0 && !held && gpc_boot_ms() < end) {
 		gpc_sleep_ms(5);

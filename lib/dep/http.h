@@ -58,9 +58,12 @@ struct gpc_http_exchange {
 	                                 * certificate, a reply that is no HTTP) */
 };
 
-/* Without ca_file: SSL_CERT_FILE, SSL_CERT_DIR, CURL_CA_BUNDLE, else the hashed
- * folder /etc/ssl/certs (which costs nothing to open), else a file that systems
- * are known to have, else GPUCLOUD_CA_BUNDLE (what a bundle brings).
+/* The configuration's ca_file in the environment: of nodes and supervisors, which
+ * are told so. */
+#define GPC_HTTP_CA_ENV "GPUCLOUD_CA_FILE"
+/* Without ca_file: GPUCLOUD_CA_FILE, SSL_CERT_FILE, SSL_CERT_DIR, CURL_CA_BUNDLE,
+ * else the hashed folder /etc/ssl/certs (which costs nothing to open), else a file
+ * that systems are known to have, else GPUCLOUD_CA_BUNDLE (what a bundle brings).
  * Proxies come from the environment (http_proxy, HTTPS_PROXY, ALL_PROXY,
  * NO_PROXY), as libcurl reads them. */
 int gpc_http_new(const struct gpc_http_settings *settings,

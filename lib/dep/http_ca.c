@@ -1,5 +1,5 @@
-/* Where the certificates of authorities are. What the user or the environment
- * names counts, as with curl and OpenSSL; without it the hashed folder of the
+/* Where the certificates of authorities are. What the configuration (ca_file) or the
+ * environment names counts, as with curl and OpenSSL; without it the hashed folder of the
  * system, which costs nothing to open, while parsing its one big file takes some
  * 30 ms. A bundle on a bare machine brings a file of its own, which is used when
  * the machine has none. */
@@ -75,14 +75,25 @@ static char *known_file(void)
 	return NULL;
 }
 
+/* The configuration's own. */
+static bool take_given(const char *given, struct gpc_http_ca *ca)
+{
+	if (given && *given) {
+		ca->from = "ca_file";
+	} else {
+		given = named(GPC_HTTP_CA_ENV);
+		ca->from = given ? GPC_HTTP_CA_ENV : NULL;
+	}
+	ca->file = gpc_strdup(given);
+	return given;
+}
+
 void gpc_http_ca_find(const char *given, struct gpc_http_ca *ret_ca)
 {
 	*ret_ca = (struct gpc_http_ca){0};
-	if (given && *given)
-		ret_ca->file = gpc_strdup(given);
-	else if (take_named(ret_ca))
+	if (take_given(given, ret_ca) || take_named(ret_ca))
 		return;
-	else if (is_hashed(folder))
+	if (is_hashed(folder))
 		ret_ca->folder = gpc_strdup(folder);
 	else
 		ret_ca->file = known_file();
@@ -93,7 +104,8 @@ char *gpc_http_ca_file(void)
 	struct gpc_http_ca ca = {0};
 	char *file;
 
-	(void)take_named(&ca);
+	if (!take_given(NULL, &ca))
+		(void)take_named(&ca);
 	file = ca.file ? gpc_strdup(ca.file) : known_file();
 	gpc_http_ca_clear(&ca);
 	return file;

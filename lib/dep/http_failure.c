@@ -18,7 +18,7 @@ static int fail_certificate(const struct gpc_http_failure *f,
 			"from an authority that is not known here");
 		gpc_hint(err, "if the server is right, put its CA's "
 			"certificate into a PEM file and name that in "
-			"SSL_CERT_FILE");
+			"ca_file of the configuration");
 		return r;
 	case GPC_HTTP_VERIFY_NAME:
 		r = gpc_fail(err, GPC_ENET, "the server's certificate is for "
@@ -40,7 +40,8 @@ static int fail_certificate(const struct gpc_http_failure *f,
 	default:
 		r = gpc_fail(err, GPC_ENET, "the server's certificate is not "
 			"accepted: %s", f->detail);
-		gpc_hint(err, "name the CA to trust in SSL_CERT_FILE (PEM)");
+		gpc_hint(err, "name the CA to trust in ca_file of the "
+			"configuration (PEM)");
 		return r;
 	}
 }
@@ -56,8 +57,8 @@ static int fail_ca_file(const struct gpc_http_failure *f,
 		gpc_hint(err, "it is named in %s: correct or unset that",
 			f->ca->from);
 	else
-		gpc_hint(err, "name a PEM file of certificates in "
-			"SSL_CERT_FILE");
+		gpc_hint(err, "name a PEM file of certificates in ca_file of "
+			"the configuration");
 	return -GPC_ECONFIG;
 }
 

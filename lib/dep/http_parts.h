@@ -14,7 +14,7 @@
 /* file or folder may be NULL; both: the library's own. All owned. */
 struct gpc_http_ca {
 	char *file, *folder;
-	const char *from;               /* the variable that named them, or NULL */
+	const char *from;               /* the variable or key that named them, or NULL */
 };
 /* given: settings.ca_file. */
 void gpc_http_ca_find(const char *given, struct gpc_http_ca *ret_ca);

@@ -22,6 +22,10 @@ const struct gpc_config_field gpc_config_fields[GPC_CONFIG__COUNT] = {
 	[GPC_CONFIG_PROFILE] = {
 		"profile", GPC_CONFIG_STR, NULL, NULL, true,
 		"which of the profiles in the user's file holds"},
+	[GPC_CONFIG_CA_FILE] = {
+		"ca_file", GPC_CONFIG_STR, NULL, NULL, true,
+		"certificates that servers are checked by, instead of the "
+		"system's"},
 	[GPC_CONFIG_OWNER] = {
 		"owner", GPC_CONFIG_STR, NULL, NULL, true,
 		"who submits; by default user@host"},

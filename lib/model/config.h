@@ -20,6 +20,7 @@
 enum gpc_config_key {
 	GPC_CONFIG_STORE,                  /* URL; unset = the user's data folder */
 	GPC_CONFIG_PROFILE,                /* str; unset = none */
+	GPC_CONFIG_CA_FILE,                /* path; unset = the system's */
 	GPC_CONFIG_OWNER,                  /* str; unset = user@host */
 	GPC_CONFIG_CONFIRM_ABOVE,          /* money per job; unset = always ask */
 	GPC_CONFIG_LOG_LEVEL,              /* enum gpc_level */

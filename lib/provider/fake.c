@@ -294,7 +294,7 @@ static int make_node(struct gpc_provider *p, const struct gpc_launch *l,
 		*made += r == 0;
 	}
 	if (r == 0 && n->booted && !n->gone_boot_ms)
-		r = gpc_fake_boot_start(c->dir, p->ctx->self_path, l, n, err);
+		r = gpc_fake_boot_start(c->dir, p->ctx, l, n, err);
 	GPC_CRASH("fake.booted");
 	if (r == 0)
 		add_instance(n, c->dir, c->now, to);

@@ -43,8 +43,8 @@ static void fill(struct gpc_node_file *f, const struct gpc_launch *l,
 	f->memory_bytes = l->memory_at_least ? 0 : l->memory_bytes;
 }
 
-int gpc_fake_boot_start(const char *dir, const char *self_path,
-	const struct gpc_launch *l, const struct gpc_fake_node *n,
+int gpc_fake_boot_start(const char *dir,
+	const struct gpc_provider_context *ctx, const struct gpc_launch *l, const struct gpc_fake_node *n,
 	struct gpc_error *err)
 {
 	gpc_autostr *path = folder(dir, n->id);
@@ -61,7 +61,10 @@ int gpc_fake_boot_start(const char *dir, const char *self_path,
 	}
 	if (r < 0 || f.pid != 0)
 		return r;
-	return gpc_spawn_launcher(self_path, path, f.job, f.store_url, err);
+	return gpc_spawn_launcher(&(struct gpc_spawn){
+		.self_path = ctx->self_path, .dir = path, .job = f.job,
+		.store_url = f.store_url, .ca_file = ctx->ca_file,
+	}, err);
 }
 
 bool gpc_fake_boot_alive(const char *dir, const char *id)

@@ -257,8 +257,10 @@ static int make_node(struct gpc_provider *p, struct gpc_node_file *n,
 	}
 	if (r < 0 || n->pid != 0)
 		return r;
-	r = gpc_spawn_launcher(p->ctx->self_path, dir, n->job,
-		n->store_url, err);
+	r = gpc_spawn_launcher(&(struct gpc_spawn){
+		.self_path = p->ctx->self_path, .dir = dir, .job = n->job,
+		.store_url = n->store_url, .ca_file = p->ctx->ca_file,
+	}, err);
 	GPC_CRASH("local.launched");
 	if (r == 0 || gpc_node_file_alive(n))
 		return r;

@@ -36,6 +36,7 @@ struct gpc_provider_context {             /* all borrowed, must outlive it */
 	const char *store_id;             /* only resources with this tag are ours */
 	const char *state_dir;            /* $XDG_STATE_HOME/gpucloud */
 	const char *self_path;            /* this binary, to start agents */
+	const char *ca_file;              /* for them as well; or NULL */
 	struct gpc_money price_per_hour;  /* local.price_per_hour */
 	bool user_home;                   /* local.home: user */
 };

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "dep/http.h"
 #include "provider/node_file.h"
 #include "store/store.h"
 
@@ -59,26 +60,33 @@ static bool is_inherited(const char *entry, const char *const *identity)
 	return is_among(entry, network, sizeof(network) / sizeof(*network));
 }
 
-int gpc_spawn_launcher(const char *self_path, const char *dir, const char *job,
-	const char *store_url, struct gpc_error *err)
+static void fill_env(const struct gpc_spawn *x, struct gpc_strv *env)
 {
-	const char *const *identity = gpc_store_identity(store_url);
-	gpc_autostr *log_path = gpc_path_join(dir, GPC_NODE_LOG);
-	const char *argv[] = { self_path, "agent", "--launch", dir,
+	const char *const *identity = gpc_store_identity(x->store_url);
+
+	for (char **e = environ; *e; e++)
+		if (is_inherited(*e, identity))
+			gpc_strv_add(env, *e);
+	gpc_strv_addf(env, "GPUCLOUD_JOB_ID=%s", x->job ? x->job : "");
+	gpc_strv_addf(env, GPC_NODE_ENV "=%s", gpc_path_base(x->dir));
+	if (x->ca_file)
+		gpc_strv_addf(env, GPC_HTTP_CA_ENV "=%s", x->ca_file);
+	gpc_strv_take(env, NULL);
+}
+
+int gpc_spawn_launcher(const struct gpc_spawn *x, struct gpc_error *err)
+{
+	gpc_autostr *log_path = gpc_path_join(x->dir, GPC_NODE_LOG);
+	const char *argv[] = { x->self_path, "agent", "--launch", x->dir,
 		"--ready-fd", "3", NULL };
 	gpc_autofd log_fd = -1, report = -1;
 	gpc_auto(gpc_strv) struct gpc_strv env = {0};
-	struct gpc_detached d = { .path = self_path, .argv = argv,
+	struct gpc_detached d = { .path = x->self_path, .argv = argv,
 		.reports = true };
 	char word = 0;
 	int r;
 
-	for (char **e = environ; *e; e++)
-		if (is_inherited(*e, identity))
-			gpc_strv_add(&env, *e);
-	gpc_strv_addf(&env, "GPUCLOUD_JOB_ID=%s", job ? job : "");
-	gpc_strv_addf(&env, GPC_NODE_ENV "=%s", gpc_path_base(dir));
-	gpc_strv_take(&env, NULL);
+	fill_env(x, &env);
 	r = gpc_open(log_path, O_WRONLY | O_CREAT | O_APPEND, 0600, &log_fd, err);
 	if (r < 0)
 		return r;
@@ -86,11 +94,11 @@ int gpc_spawn_launcher(const char *self_path, const char *dir, const char *job,
 	d.log_fd = log_fd;
 	r = gpc_detach(&d, &report, err);
 	if (r == 0)
-		r = gpc_detached_report(report, self_path, READY_WAIT_MS, &word,
+		r = gpc_detached_report(report, x->self_path, READY_WAIT_MS, &word,
 			err);
 	if (r < 0 || word == 'R')
-		return gpc_wrap(err, r, "start the node in %s", dir);
-	gpc_fail(err, GPC_EIO, "the node in %s ended at once", dir);
-	gpc_hint(err, "see %s/" GPC_NODE_LOG, dir);
+		return gpc_wrap(err, r, "start the node in %s", x->dir);
+	gpc_fail(err, GPC_EIO, "the node in %s ended at once", x->dir);
+	gpc_hint(err, "see %s/" GPC_NODE_LOG, x->dir);
 	return -GPC_EIO;
 }

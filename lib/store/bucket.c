@@ -55,6 +55,7 @@ static int get_ready(struct gpc_bucket *b, struct gpc_error *err)
 {
 	const struct gpc_net_settings settings = {
 		.log = b->store->log, .cancel = b->store->cancel,
+		.ca_file = b->store->ca_file,
 	};
 	const struct gpc_creds_settings who = {
 		.cloud = b->rules->cloud, .profile = b->address.profile,

@@ -81,13 +81,15 @@ static bool is_records(const char *prefix)
 		gpc_starts_with(p, "queue/"));
 }
 
-/* Cancelling is set after the store was opened, before its first use. */
+/* This is set after the store was opened, before its first use. */
 static struct gpc_store *route(struct gpc_store *s, bool data)
 {
 	struct gpc_store *to = data ? of(s)->data : of(s)->journal;
 
 	if (to->cancel != s->cancel)
 		to->cancel = s->cancel;
+	if (to->ca_file != s->ca_file)
+		to->ca_file = s->ca_file;
 	return to;
 }
 

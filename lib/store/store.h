@@ -105,6 +105,9 @@ struct gpc_store {
 	/* Ends what waits for a service; borrowed, may be NULL. Set it before the
 	 * first operation. */
 	const struct gpc_cancel *cancel;
+	/* What servers are checked by, as gpc_net_settings has it; borrowed, set
+	 * likewise. */
+	const char *ca_file;
 };
 
 /* Whether each request costs time and perhaps money: those who wait look less

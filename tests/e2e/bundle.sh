@@ -20,6 +20,18 @@ for lib in libarchive libcrypto libzstd libcjson libyaml libcurl libssl libexpat
 done
 like "$names" "^etc/ca-certificates.crt" "and certificates"
 
+# A server with a certificate of its own, and a bundle whose certificates are that.
+servers=$ROOT/tests/servers
+openssl req -x509 -newkey rsa:2048 -nodes -keyout own.key -out own.pem -days 2 \
+	-subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 2>/dev/null
+sh "$servers/fakecloud.sh" start "$T/fake" --cert "$PWD/own.pem" \
+	--key "$PWD/own.key" 2>"$T/fake.err" || rm -f own.pem
+ended() {
+	sh "$servers/fakecloud.sh" stop "$T/fake"
+	cleanup
+}
+trap ended EXIT
+
 image=$T/image
 mkdir -p "$image/opt/gpucloud" "$image/bin" "$image/proc" "$image/dev" \
 	"$image/etc" "$image/root" "$image/work" "$image/tmp"
@@ -33,6 +45,16 @@ for lib in $(ldd "$(command -v bash)" | grep -o '/[^ ]*'); do
 done
 echo 'root:x:0:0:root:/root:/bin/bash' >"$image/etc/passwd"
 echo hello >"$image/work/greeting"
+if [ -f own.pem ]; then
+	SSL_CERT_FILE=$PWD/own.pem gpc agent --bundle own.tgz >/dev/null 2>&1
+	mkdir "$image/opt/own"
+	tar xzf own.tgz -C "$image/opt/own"
+	cmp -s own.pem "$image/opt/own/etc/ca-certificates.crt"
+	ok $? "a bundle takes the certificates along that are in use here"
+	cp own.pem "$image/work"
+	grep -E '^(AWS_|FAKES_S3)' "$T/fake/env" | sed 's/^/export /; s/localhost/127.0.0.1/' \
+		>"$image/work/cloud"
+fi
 cat >inside.sh <<'S'
 set -e
 mount -t proc proc "$1/proc"
@@ -47,6 +69,15 @@ exec env -i HOME=/root PATH=/bin TMPDIR=/tmp "$(command -v chroot)" "$1" /bin/ba
 	echo "exit $?"
 	$gpucloud status bare
 	$gpucloud wait bare && echo waited
+	[ -f cloud ] || exit 0
+	. ./cloud
+	export GPUCLOUD_STORE="s3://bucket?endpoint=$FAKES_S3"
+	$gpucloud check store 2>&1
+	echo "https by what the bundle brings: $?"
+	GPUCLOUD_CA_FILE=/work/own.pem $gpucloud check store 2>&1
+	echo "https by ca_file: $?"
+	/opt/own/gpucloud check store 2>&1
+	echo "https by an own bundle: $?"
 '
 S
 own=
@@ -64,5 +95,14 @@ like "$out" "State: *SUCCEEDED" "status, too"
 like "$out" "^waited" "and wait"
 is "$(printf '%s\n' "$out" | grep -c '^gpucloud [0-9]')" 2 "gpucloud is on the job's PATH"
 [ "$rc" = 0 ] || note "$err"
+if [ -f own.pem ]; then
+	like "$out" "^https by what the bundle brings: 7" "a server of an unknown authority is not believed"
+	like "$out" "from an authority that is not known here" "by the certificates that the bundle brings"
+	like "$out" "^https by ca_file: 0" "HTTPS with a file of one's own"
+	like "$out" "^https by an own bundle: 0" "HTTPS with what the bundle brings, and nothing said"
+	sh "$servers/fakecloud.sh" stop "$T/fake"
+else
+	skip "HTTPS in a bare image" "no server: $(tail -n 1 "$T/fake.err" 2>/dev/null)"
+fi
 
 finish

@@ -678,10 +678,18 @@ TEST(finds_certificates)
 {
 	struct gpc_http_ca ca;
 
+	setenv("GPUCLOUD_CA_FILE", "/y.pem", 1);
 	gpc_http_ca_find("/x.pem", &ca);
 	assert_string_equal(ca.file, "/x.pem");
+	assert_string_equal(ca.from, "ca_file");
 	assert_null(ca.folder);
 	gpc_http_ca_clear(&ca);
+	setenv("SSL_CERT_FILE", "/f", 1);
+	gpc_http_ca_find(NULL, &ca);
+	assert_string_equal(ca.file, "/y.pem");
+	assert_string_equal(ca.from, "GPUCLOUD_CA_FILE");
+	gpc_http_ca_clear(&ca);
+	bed_clean_environment();
 	setenv("SSL_CERT_DIR", "/d", 1);
 	setenv("CURL_CA_BUNDLE", "/b", 1);
 	gpc_http_ca_find(NULL, &ca);

@@ -28,7 +28,7 @@ static inline void bed_clean_environment(void)
 	static const char *const names[] = {"http_proxy", "https_proxy",
 		"HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
 		"SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE",
-		"GPUCLOUD_CA_BUNDLE"};
+		"GPUCLOUD_CA_BUNDLE", "GPUCLOUD_CA_FILE"};
 
 	for (size_t i = 0; i < COUNT(names); i++)
 		unsetenv(names[i]);

@@ -1,0 +1,90 @@
+#!/bin/sh
+# Servers with a certificate of one's own authority: the key ca_file, from each place
+# where keys are said, for stores, credentials and check, and for whoever works for us
+# in the background.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+unset GPUCLOUD_TEST_STORE GPUCLOUD_STORE GPUCLOUD_CA_FILE SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE
+
+servers=$ROOT/tests/servers
+new_pair() { # NAME
+	openssl req -x509 -newkey rsa:2048 -nodes -keyout "$1.key" -out "$1.pem" -days 2 \
+		-subj "/CN=127.0.0.1" -addext subjectAltName=DNS:localhost,IP:127.0.0.1 2>/dev/null
+}
+if ! new_pair own || ! new_pair other; then
+	skip_all "no openssl"
+fi
+sh "$servers/fakecloud.sh" start "$T/fake" --cert "$PWD/own.pem" --key "$PWD/own.key" \
+	2>"$T/fake.err" || skip_all "the stand-in does not start: $(tail -n 1 "$T/fake.err")"
+ended() {
+	sh "$servers/fakecloud.sh" stop "$T/fake"
+	cleanup
+}
+trap ended EXIT
+set -a
+# shellcheck disable=SC1091  # made just now
+. "$T/fake/env"
+set +a
+export AWS_ENDPOINT_URL_STS="$FAKES_STS" AWS_EC2_METADATA_DISABLED=true \
+	GPUCLOUD_STORE="s3://bucket/x?endpoint=$FAKES_S3"
+CONFIG=$XDG_CONFIG_HOME/gpucloud/config.yaml
+mkdir -p "${CONFIG%/*}"
+
+# --- nobody vouches for it --------------------------------------------------------
+for what in aws store; do
+	run gpc check $what
+	is "$rc" 7 "check $what: the server of an unknown authority is not believed" || note "$err"
+	like "$err" "hint: .*ca_file of the configuration" "check $what: and says what helps"
+done
+
+# --- where the key may stand ----------------------------------------------------------
+believed() { # NAME [VARIABLE=VALUE…]
+	believed_name=$1
+	shift
+	for believed_what in aws store; do
+		run env "$@" "$GPUCLOUD_BIN" check "$believed_what"
+		is "$rc" 0 "$believed_name: check $believed_what" || note "$err"
+	done
+}
+believed "a variable" GPUCLOUD_CA_FILE="$PWD/own.pem"
+believed "a variable, from here" GPUCLOUD_CA_FILE=own.pem
+believed "it wins over what OpenSSL is told" GPUCLOUD_CA_FILE=own.pem SSL_CERT_FILE="$PWD/other.pem"
+believed "what OpenSSL is told" SSL_CERT_FILE="$PWD/own.pem"
+printf 'profiles:\n  lab: {ca_file: %s}\n' "$PWD/own.pem" >"$CONFIG"
+believed "a profile" GPUCLOUD_PROFILE=lab
+printf 'ca_file: %s\n' "$PWD/other.pem" >"$CONFIG"
+run gpc check aws
+is "$rc" 7 "another authority in the user's file: not believed" || note "$err"
+believed "the variable wins over the file" GPUCLOUD_CA_FILE=own.pem
+printf 'ca_file: %s/nosuch.pem\n' "$PWD" >"$CONFIG"
+run gpc check store
+is "$rc" 3 "a file that is not there: 3" || note "$err"
+like "$err" "no CA certificates can be read from .*/nosuch.pem" "it is named"
+like "$err" "hint: it is named in ca_file" "and the key"
+run env GPUCLOUD_STORE="$T/folder" "$GPUCLOUD_BIN" submit -q -- echo here
+is "$rc:$out" "0:here" "a store that asks no server does not need it" || note "$err"
+printf 'ca_file: %s\n' "$PWD/own.pem" >"$CONFIG"
+believed "the user's file"
+printf 'ca_file: own.pem\n' >.gpucloud.yaml
+run gpc check store
+is "$rc" 3 "a project's file may not say it" || note "$err"
+rm .gpucloud.yaml
+
+# --- in the background ------------------------------------------------------------------
+rm "$CONFIG"
+printf 'profiles:\n  lab: {ca_file: %s}\n' "$PWD/own.pem" >"$CONFIG"
+# shellcheck disable=SC2016  # the job's own
+job=$(gpc submit --profile lab -q -d -- sh -c 'echo hello; echo "with $GPUCLOUD_CA_FILE"')
+run gpc wait --profile lab "$job"
+is "$rc" 0 "a job that goes on without us: supervisor and node know the file" ||
+	note "$err $(gpc status --profile lab "$job" 2>&1)"
+run gpc logs --profile lab "$job"
+is "$out" "hello
+with $PWD/own.pem" "its log is there, and it was told"
+run gpc status
+is "$rc" 7 "without the profile the store is not believed" || note "$err"
+
+sh "$servers/fakecloud.sh" stop "$T/fake"
+# shellcheck disable=SC2046  # a list of ids
+kill_pids TERM $(pids_with "$T/") # the supervisor looks around for a while yet
+finish
