@@ -175,6 +175,7 @@ static int send(struct call *c, const struct gpc_pairs *form,
 	struct gpc_buf text = {0};
 	const struct gpc_call call = {
 		.request = &request, .repeatable = true, .total_ms = TOTAL_MS,
+		.dates_keys = true,
 		.max_body = GPC_FETCH_MAX_BYTES, .sign = c->by ? sign : NULL,
 		.judge = judge, .arg = c,
 	};

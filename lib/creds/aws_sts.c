@@ -234,6 +234,7 @@ static int send(struct call *c, const char *url, const struct gpc_pairs *form,
 	struct gpc_buf text = {0};
 	struct gpc_call call = {
 		.request = &request, .repeatable = true, .total_ms = TOTAL_MS,
+		.dates_keys = true,
 		.max_body = MAX_BYTES, .sign = c->how->by ? sign : NULL,
 		.judge = judge, .arg = c,
 	};

@@ -4,7 +4,6 @@
 #include "net/net.h"
 
 #include "base/parse.h"
-#include "base/time.h"
 #include "net/net_parts.h"
 
 enum { TOKENS = 500 };
@@ -44,6 +43,7 @@ void gpc_net_free(struct gpc_net *net)
 	say_counts(net);
 	while (net->n_idle > 0)
 		gpc_net_loop_free(net->idle[--net->n_idle]);
+	gpc_net_clear_clocks(net);
 	pthread_mutex_destroy(&net->lock);
 	free(net->ca_file);
 	free(net->user_agent);
@@ -114,22 +114,5 @@ void gpc_net_counts(struct gpc_net *net, struct gpc_net_counts *ret_c)
 {
 	pthread_mutex_lock(&net->lock);
 	*ret_c = net->counts;
-	pthread_mutex_unlock(&net->lock);
-}
-
-int64_t gpc_net_now_ms(struct gpc_net *net)
-{
-	int64_t offset_ms;
-
-	pthread_mutex_lock(&net->lock);
-	offset_ms = net->offset_ms;
-	pthread_mutex_unlock(&net->lock);
-	return gpc_wall_ms() + offset_ms;
-}
-
-void gpc_net_set_clock(struct gpc_net *net, int64_t now_ms)
-{
-	pthread_mutex_lock(&net->lock);
-	net->offset_ms = now_ms - gpc_wall_ms();
 	pthread_mutex_unlock(&net->lock);
 }

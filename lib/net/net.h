@@ -46,7 +46,8 @@ enum gpc_net_verdict {
 	GPC_NET_RETRY,                  /* *err says what; the same may work later */
 	GPC_NET_THROTTLED,              /* the same, and the service wants peace */
 	GPC_NET_RENEW,                  /* credentials have expired: renew, once */
-	GPC_NET_SKEWED,                 /* our clock is off: shift by Date, once */
+	GPC_NET_SKEWED,                 /* its clock is another than ours: sign by
+	                                 * Date, once; of this host alone */
 	GPC_NET_AGAIN,                  /* `judge` mended something (its region):
 	                                 * sign and send again at once, once */
 };
@@ -57,6 +58,8 @@ struct gpc_call {
 	bool repeatable;
 	int max_tries;                  /* 0 = as the net has it */
 	int total_ms;                   /* over all tries; 0 = 15 min */
+	bool dates_keys;                /* hands out keys: its clock tells when
+	                                 * they end, see gpc_net_now_ms */
 	size_t max_body;                /* of what goes to reply.body; 0 = 16 MiB */
 	/* Adds the signature for this moment of the service's clock. renew: the
 	 * credentials of the try before were refused as expired. NULL: not signed. */
@@ -115,7 +118,8 @@ struct gpc_net_counts {
 	uint64_t sent, received;        /* body bytes */
 };
 void gpc_net_counts(struct gpc_net *net, struct gpc_net_counts *ret_c);
-/* The services' clock by the newest skew that was found, else the wall clock. */
+/* The clock by which keys and tokens begin and end: that of the services which hand
+ * them out, where it was found to be another than ours, else the wall clock. */
 int64_t gpc_net_now_ms(struct gpc_net *net);
 /* For who sees by something else than a refusal that our clock is wrong. */
 void gpc_net_set_clock(struct gpc_net *net, int64_t now_ms);

@@ -8,13 +8,21 @@
 #include "net/net.h"
 
 #define GPC_NET_IDLE_LOOPS 16
+#define GPC_NET_CLOCKS 32
+
+struct gpc_net_clock {
+	char *name;                     /* "host:port" */
+	int64_t offset_ms;              /* its clock less ours */
+};
 
 struct gpc_net {
 	struct gpc_net_settings set;
 	char *ca_file, *user_agent;
 	pthread_mutex_t lock;           /* of all that follows */
 	int tokens;                     /* of the budget of retries */
-	int64_t offset_ms;              /* the services' clock less ours */
+	int64_t offset_ms;              /* of who hands out keys, less our clock */
+	struct gpc_net_clock clocks[GPC_NET_CLOCKS];    /* oldest first */
+	size_t n_clocks;
 	struct gpc_net_counts counts;
 	struct gpc_net_loop *idle[GPC_NET_IDLE_LOOPS];
 	size_t n_idle;
@@ -66,6 +74,12 @@ int gpc_net_loop_add(struct gpc_net_loop *loop, const struct gpc_call *call,
 void gpc_net_finish(struct gpc_net_task *t, int r, struct gpc_error *err);
 /* It waits from now on. */
 void gpc_net_wait(struct gpc_net_task *t, int64_t due_ms);
+
+/* net_clock.c: the clock of the service at this host and port. */
+int64_t gpc_net_host_now_ms(struct gpc_net *net, const struct gpc_url *u);
+void gpc_net_set_host_clock(struct gpc_net *net, const struct gpc_url *u,
+	int64_t now_ms);
+void gpc_net_clear_clocks(struct gpc_net *net);
 
 /* net_try.c: signs a copy and sends it. */
 int gpc_net_try(struct gpc_net_task *t, struct gpc_error *err) gpc_must_check;

@@ -257,9 +257,9 @@ static void shift_clock(struct gpc_net_task *t, struct gpc_error *err)
 	char shown[32];
 
 	t->skewed = true;
-	pthread_mutex_lock(&net->lock);
-	net->offset_ms = offset_ms;
-	pthread_mutex_unlock(&net->lock);
+	gpc_net_set_host_clock(net, &t->request.url, t->reply.date_ms);
+	if (t->call.dates_keys)
+		gpc_net_set_clock(net, t->reply.date_ms);
 	what = gpc_format("this machine's clock is %s %s that of the service: "
 		"by that from now on", gpc_format_duration(offset_ms < 0 ?
 		-offset_ms : offset_ms, shown, sizeof(shown)),

@@ -131,7 +131,8 @@ static int make_request(struct gpc_net_task *t, struct gpc_error *err)
 	}
 	if (r == 0 && call->sign)
 		r = call->sign(call->arg, &t->request,
-			gpc_net_now_ms(t->loop->net), t->renew, err);
+			gpc_net_host_now_ms(t->loop->net, &t->request.url),
+			t->renew, err);
 	t->renew = false;
 	return r;
 }

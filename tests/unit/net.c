@@ -276,8 +276,8 @@ TEST(shifts_its_clock_once)
 		assert_int_equal(o.signed_n, i == 0 ? 2 : 1);
 		clear(&o);
 	}
-	assert_true(gpc_net_now_ms(net) - gpc_wall_ms() > 7100000);
-	assert_true(gpc_net_now_ms(net) - gpc_wall_ms() < 7300000);
+	/* Keys do not end by the clock of a service that makes none. */
+	assert_true(gpc_net_now_ms(net) - gpc_wall_ms() < 60000);
 	/* A service that is never content is asked twice. */
 	prepare(&o, "POST", "/do/skew2/403");
 	o.call.sign = sign;
@@ -287,6 +287,68 @@ TEST(shifts_its_clock_once)
 	assert_int_equal(o.r, -GPC_EAUTH);
 	assert_int_equal(o.signed_n, 2);
 	assert_int_equal(requests("skew2"), 2);
+	clear(&o);
+}
+
+/* Of two services one has a clock that is off: the other's signatures are as they
+ * were. */
+TEST(keeps_clocks_apart)
+{
+	gpc_autoptr(gpc_net) *net = new_net((struct gpc_net_settings){0});
+	struct one o;
+
+	for (int i = 0; i < 4; i++) {
+		prepare(&o, "POST", "/do/apart/skew");
+		if (i % 2 == 1)
+			gpc_set_str(&o.request.url.host, "localhost");
+		o.call.sign = sign;
+		o.call.judge = judge;
+		o.on_refusal = GPC_NET_SKEWED;
+		go(net, &o);
+		assert_int_equal(o.r, 0);
+		/* Each of them has to be learned, once. */
+		assert_int_equal(o.signed_n, i < 2 ? 2 : 1);
+		clear(&o);
+	}
+	/* One that hands out keys says when they end, and speaks for those that
+	 * nothing is known of. */
+	prepare(&o, "POST", "/do/keys/skew");
+	gpc_net_set_host_clock(net, &o.request.url, gpc_wall_ms());
+	o.call.sign = sign;
+	o.call.judge = judge;
+	o.call.dates_keys = true;
+	o.on_refusal = GPC_NET_SKEWED;
+	go(net, &o);
+	assert_int_equal(o.r, 0);
+	assert_true(gpc_net_now_ms(net) - gpc_wall_ms() > 7100000);
+	assert_true(gpc_net_now_ms(net) - gpc_wall_ms() < 7300000);
+	gpc_set_str(&o.request.url.host, "third.test");
+	assert_true(gpc_net_host_now_ms(net, &o.request.url) - gpc_wall_ms() >
+		7100000);
+	clear(&o);
+}
+
+TEST(forgets_old_clocks)
+{
+	gpc_autoptr(gpc_net) *net = new_net((struct gpc_net_settings){0});
+	struct one o;
+
+	prepare(&o, "GET", "/");
+	for (int port = 1; port <= 3 * GPC_NET_CLOCKS; port++) {
+		o.request.url.port = port;
+		gpc_net_set_host_clock(net, &o.request.url,
+			gpc_wall_ms() + port * INT64_C(3600000));
+	}
+	assert_int_equal(net->n_clocks, GPC_NET_CLOCKS);
+	for (int port = 1; port <= 3 * GPC_NET_CLOCKS; port++) {
+		int64_t want = port > 2 * GPC_NET_CLOCKS ?
+			port * INT64_C(3600000) : 0, off;
+
+		o.request.url.port = port;
+		off = gpc_net_host_now_ms(net, &o.request.url) - gpc_wall_ms() -
+			want;
+		assert_true(off > -1800000 && off < 1800000);
+	}
 	clear(&o);
 }
 
@@ -899,6 +961,8 @@ int main(void)
 		cmocka_unit_test(waits_as_long_as_it_is_asked_to),
 		cmocka_unit_test(reads_what_replies_ask_for),
 		cmocka_unit_test(shifts_its_clock_once),
+		cmocka_unit_test(keeps_clocks_apart),
+		cmocka_unit_test(forgets_old_clocks),
 		cmocka_unit_test(renews_and_mends_once),
 		cmocka_unit_test(ends_when_it_cannot_sign),
 		cmocka_unit_test(goes_on_where_a_download_broke),
