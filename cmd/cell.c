@@ -106,7 +106,8 @@ static char *text_of(const struct gpc_col *col, const void *f)
 		return n < 0 ? NULL : gpc_strdup(gpc_format_duration(n, small,
 			sizeof(small)));
 	case GPC_COL_SIZE:
-		return gpc_strdup(gpc_format_size(*(const uint64_t *)f, small,
+		return *(const uint64_t *)f == GPC_SIZE_NONE ? NULL :
+			gpc_strdup(gpc_format_size(*(const uint64_t *)f, small,
 			sizeof(small)));
 	case GPC_COL_ENUM:
 		return gpc_strdup(enum_word(col, f));
@@ -160,7 +161,8 @@ char *gpc_cell_csv(const struct gpc_col *col, const void *row)
 		n = *(const int64_t *)f;
 		return n < 0 ? gpc_strdup("") : gpc_format("%" PRId64, n);
 	case GPC_COL_SIZE:
-		return gpc_format("%" PRIu64, *(const uint64_t *)f);
+		return *(const uint64_t *)f == GPC_SIZE_NONE ? gpc_strdup("") :
+			gpc_format("%" PRIu64, *(const uint64_t *)f);
 	case GPC_COL_STRV:
 		return gpc_strv_join(f, ",");
 	case GPC_COL_END:
@@ -232,7 +234,8 @@ struct gpc_json *gpc_cell_json(const struct gpc_col *col, const void *row)
 		n = *(const int64_t *)f;
 		return n < 0 ? gpc_json_null() : gpc_json_int(n);
 	case GPC_COL_SIZE:
-		return gpc_json_int((int64_t)*(const uint64_t *)f);
+		return *(const uint64_t *)f == GPC_SIZE_NONE ? gpc_json_null() :
+			gpc_json_int((int64_t)*(const uint64_t *)f);
 	case GPC_COL_ENUM: {
 		const char *word = enum_word(col, f);
 		return *word ? gpc_json_string(word) : gpc_json_null();

@@ -192,7 +192,8 @@ static int set_value(const struct gpc_opt *row, char *base, const char *text,
 		*(const char **)field = text;
 		return 0;
 	case GPC_OPT_T_LIST:
-		gpc_strv_add(field, text);
+		gpc_strv_addf(field, "%s%s", row->before ? row->before : "",
+			text);
 		return 0;
 	case GPC_OPT_T_INT:
 		return set_int(row, field, text, label, err);

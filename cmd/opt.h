@@ -86,6 +86,8 @@ struct gpc_opt {
 	const char *implied;          /* value of a bare --x, which makes =VALUE
 	                               * optional and never takes the next word */
 	const char *preset;           /* parsed before argv: the default */
+	const char *before;           /* LIST: put before each value, so that two
+	                               * options fill one list in their order */
 	bool negatable;               /* --no-x gives zero (and counts as given) */
 	bool hidden;                  /* not in help or completion */
 	int64_t min, max;             /* INT; both 0 = 0 .. INT_MAX. DURATION:

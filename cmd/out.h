@@ -41,7 +41,8 @@ enum gpc_col_kind {
 	GPC_COL_TIME,      /* int64_t wall ms, 0 = none; JSON in RFC 3339 */
 	GPC_COL_AGE,       /* the same, shown as the time since then */
 	GPC_COL_DURATION,  /* int64_t ms, < 0 = none; JSON key gets _ms */
-	GPC_COL_SIZE,      /* uint64_t bytes; JSON key gets _bytes */
+	GPC_COL_SIZE,      /* uint64_t bytes, GPC_SIZE_NONE = none; JSON key gets
+	                    * _bytes */
 	GPC_COL_ENUM,      /* an enum, by names[]; JSON has the word */
 	GPC_COL_STRV,      /* struct gpc_strv; joined by commas; JSON array */
 	GPC_COL_END,
@@ -61,7 +62,10 @@ struct gpc_col {
 	unsigned flags;
 	const char *const *names;   /* ENUM: NULL-terminated */
 	const char *title;          /* heading, where name does not serve */
+	size_t width;               /* of a table, at least: where rows come in
+	                             * blocks */
 };
+#define GPC_SIZE_NONE UINT64_MAX
 
 #define GPC_COL__STR char *: 0, const char *: 0
 #define GPC_COL__INT int: 0
@@ -92,6 +96,10 @@ struct gpc_table {
 /* json: {"schema": "gpucloud.job/1", "rows": [...]}; name: one name a line; a
  * table without rows prints nothing. */
 int gpc_out_rows(struct gpc_out *o, const struct gpc_table *t,
+	const void *rows, size_t n, struct gpc_error *err) gpc_must_check;
+/* The same without a heading, for what follows rows that were printed before: so
+ * that a list of any length takes little memory. Not for json. */
+int gpc_out_rows_more(struct gpc_out *o, const struct gpc_table *t,
 	const void *rows, size_t n, struct gpc_error *err) gpc_must_check;
 /* One row in detail: "Title:  value" lines, or one JSON object with schema. */
 int gpc_out_record(struct gpc_out *o, const struct gpc_table *t,

@@ -95,6 +95,8 @@ static void grid_fill(struct grid *g, const struct gpc_out *o,
 	g->cells = gpc_array(g->n_cols * g->n_rows, sizeof(*g->cells));
 	g->widths = gpc_array(g->n_cols, sizeof(*g->widths));
 	g->hidden = gpc_array(g->n_cols, sizeof(*g->hidden));
+	for (size_t i = 0; i < g->n_cols; i++)
+		g->widths[i] = g->cols[i]->width;
 	for (size_t i = 0; i < g->n_cols * g->n_rows; i++) {
 		size_t c = i % g->n_cols, r = i / g->n_cols;
 
@@ -201,7 +203,7 @@ static void grid_add_row(const struct grid *g, size_t r, struct gpc_buf *out)
 }
 
 static void add_table(const struct gpc_out *o, const struct gpc_table *t,
-	const void *rows, size_t n, struct gpc_buf *out)
+	const void *rows, size_t n, bool heading, struct gpc_buf *out)
 {
 	struct grid g = {0};
 
@@ -210,9 +212,9 @@ static void add_table(const struct gpc_out *o, const struct gpc_table *t,
 	grid_fill(&g, o, t, rows, n);
 	if (o->width > 0)
 		grid_fit(&g, (size_t)o->width, o->format != GPC_OUT_WIDE);
-	if (o->color)
+	if (o->color && heading)
 		gpc_buf_adds(out, "\033[1m");
-	for (size_t r = 0; r < g.n_rows; r++) {
+	for (size_t r = !heading; r < g.n_rows; r++) {
 		grid_add_row(&g, r, out);
 		if (r == 0 && o->color) {
 			/* before the newline, so that no line starts coloured */
@@ -261,9 +263,10 @@ static void add_csv_row(const struct gpc_table *t, const void *row,
 }
 
 static void add_csv(const struct gpc_table *t, const void *rows, size_t n,
-	struct gpc_buf *out)
+	bool heading, struct gpc_buf *out)
 {
-	add_csv_row(t, NULL, out);
+	if (heading)
+		add_csv_row(t, NULL, out);
 	for (size_t i = 0; i < n; i++)
 		add_csv_row(t, row_at(t, rows, i), out);
 }
@@ -315,8 +318,8 @@ static int print_buf(struct gpc_out *o, const struct gpc_buf *b,
 	return r ? r : gpc_out_write(o, b->data, b->len, err);
 }
 
-int gpc_out_rows(struct gpc_out *o, const struct gpc_table *t,
-	const void *rows, size_t n, struct gpc_error *err)
+static int print_rows(struct gpc_out *o, const struct gpc_table *t,
+	const void *rows, size_t n, bool heading, struct gpc_error *err)
 {
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
 
@@ -324,17 +327,29 @@ int gpc_out_rows(struct gpc_out *o, const struct gpc_table *t,
 	case GPC_OUT_JSON:
 		return rows_json(o, t, rows, n, err);
 	case GPC_OUT_CSV:
-		add_csv(t, rows, n, &b);
+		add_csv(t, rows, n, heading, &b);
 		break;
 	case GPC_OUT_NAME:
 		add_names(t, rows, n, &b);
 		break;
 	case GPC_OUT_TABLE:
 	case GPC_OUT_WIDE:
-		add_table(o, t, rows, n, &b);
+		add_table(o, t, rows, n, heading, &b);
 		break;
 	}
 	return print_buf(o, &b, err);
+}
+
+int gpc_out_rows(struct gpc_out *o, const struct gpc_table *t,
+	const void *rows, size_t n, struct gpc_error *err)
+{
+	return print_rows(o, t, rows, n, true, err);
+}
+
+int gpc_out_rows_more(struct gpc_out *o, const struct gpc_table *t,
+	const void *rows, size_t n, struct gpc_error *err)
+{
+	return print_rows(o, t, rows, n, false, err);
 }
 
 /* "Title:  value", the titles written as a sentence would. */
@@ -372,7 +387,7 @@ int gpc_out_record(struct gpc_out *o, const struct gpc_table *t,
 	case GPC_OUT_JSON:
 		return gpc_out_json(o, t->thing, gpc_out_row_json(t, row), err);
 	case GPC_OUT_CSV:
-		add_csv(t, row, 1, &b);
+		add_csv(t, row, 1, true, &b);
 		break;
 	case GPC_OUT_NAME:
 		add_names(t, row, 1, &b);

@@ -331,6 +331,29 @@ static void test_texts(void **state)
 	assert_int_equal(c.shape, SQUARE);
 }
 
+/* Two options fill one list, in their order. */
+static void test_one_list_of_two(void **state)
+{
+	struct two { struct gpc_strv list; } t = {0};
+	static const struct gpc_opt two_rows[] = {
+		GPC_OPT_LIST(0, "out", struct two, list, "X", "out"),
+		GPC_OPT_LIST(0, "in", struct two, list, "X", "in",
+			.before = "!"),
+		GPC_OPT_END
+	};
+	const struct gpc_opt_set set = {two_rows, &t};
+	struct gpc_opt_args args = {0};
+	char *argv[] = {(char[]){"--out=a"}, (char[]){"--in"}, (char[]){"b"},
+		(char[]){"--out"}, (char[]){"!c"}, NULL};
+
+	(void)state;
+	assert_int_equal(gpc_opt_parse(&set, 1, 5, argv, 0, &args, NULL), 0);
+	gpc_autostr *got = gpc_strv_join(&t.list, " ");
+	assert_string_equal(got, "a !b !c");
+	gpc_opt_args_clear(&args);
+	gpc_opt_release(two_rows, &t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -342,6 +365,7 @@ int main(void)
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_first_set_wins),
 		cmocka_unit_test(test_help),
+		cmocka_unit_test(test_one_list_of_two),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

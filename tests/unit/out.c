@@ -89,6 +89,46 @@ static void test_table(void **state)
 	expect(&c, "");
 }
 
+/* Rows that come in blocks line up as if they came together. */
+static void test_blocks(void **state)
+{
+	static const struct row blocks[] = {
+		{.name = "a", .size = 5}, {.name = "b", .size = GPC_SIZE_NONE},
+		{.name = "c", .size = 1010 << 10},
+	};
+	static const struct gpc_col few[] = {
+		GPC_COL("size", SIZE, struct row, size, 0, .width = 8),
+		GPC_COL("name", STR, struct row, name, GPC_COL_F_NAME),
+		GPC_COL_LAST
+	};
+	static const struct gpc_table thing = {"thing", few, sizeof(struct row)};
+	static const enum gpc_out_format formats[] = { GPC_OUT_TABLE,
+		GPC_OUT_CSV, GPC_OUT_NAME };
+	static const char *const want[] = {
+"    SIZE  NAME\n"
+"     5 B  a\n"
+"       -  b\n"
+"1010 KiB  c\n",
+"size_bytes,name\r\n5,a\r\n,b\r\n1034240,c\r\n",
+"a\nb\nc\n",
+	};
+	struct capture c;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		begin(&c, formats[i], 0);
+		assert_int_equal(gpc_out_rows(&c.o, &thing, blocks, 2, NULL), 0);
+		assert_int_equal(gpc_out_rows_more(&c.o, &thing, blocks + 2, 1,
+			NULL), 0);
+		expect(&c, want[i]);
+	}
+	begin(&c, GPC_OUT_JSON, 0);
+	assert_int_equal(gpc_out_event(&c.o, "thing", gpc_out_row_json(&thing,
+		&blocks[1]), NULL), 0);
+	expect(&c, "{\"schema\":\"gpucloud.thing/1\",\"size_bytes\":null,"
+		"\"name\":\"b\"}\n");
+}
+
 static void test_narrow(void **state)
 {
 	struct capture c;
@@ -292,6 +332,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_narrow),
 		cmocka_unit_test(test_narrow_name),
 		cmocka_unit_test(test_wide_chars),
