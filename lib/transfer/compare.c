@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/buf.h"
+
 static int64_t seconds(int64_t ms)
 {
 	return ms / 1000 - (ms % 1000 < 0);
@@ -27,7 +29,30 @@ struct side {
 	unsigned notes;                 /* which of them are */
 	bool ended;
 	struct gpc_listed l;
+	struct gpc_buf last;            /* key */
 };
+
+static void side_clear(struct side *s)
+{
+	gpc_buf_clear(&s->last);
+}
+GPC_CLEANUP_VALUE(side);
+
+/* A list that is out of order would make much that is there look missing. */
+static int check_order(struct side *s, struct gpc_error *err)
+{
+	int r;
+
+	if (s->last.data && strcmp(s->l.key, s->last.data) <= 0) {
+		r = gpc_fail(err, GPC_EPROTO, "the list that came is not in the "
+			"order of keys, so nothing can be compared with it");
+		gpc_hint(err, "`gpucloud data cp -r` needs no order");
+		return r;
+	}
+	gpc_buf_reset(&s->last);
+	gpc_buf_adds(&s->last, s->l.key);
+	return 0;
+}
 
 /* Notes have no partner: they are passed on at once. */
 static int advance(struct side *s, struct gpc_feed *out, struct gpc_error *err)
@@ -37,8 +62,10 @@ static int advance(struct side *s, struct gpc_feed *out, struct gpc_error *err)
 		int r = gpc_feed_next(s->feed, -1, &state, &s->l, err);
 
 		s->ended = state == GPC_FEED_END;
-		if (r || s->ended || !(s->l.flags & GPC_LISTED_NOTE))
+		if (r || s->ended)
 			return r;
+		if (!(s->l.flags & GPC_LISTED_NOTE))
+			return check_order(s, err);
 		s->l.flags |= s->note;
 		if (s->l.flags & s->notes)
 			r = gpc_feed_put(out, &s->l, err);
@@ -66,8 +93,8 @@ static int put_surplus(const struct gpc_compare *c, struct side *to,
 int gpc_compare_run(void *arg, struct gpc_feed *out, struct gpc_error *err)
 {
 	const struct gpc_compare *c = arg;
-	struct side from = { .feed = c->from, .notes = GPC_LISTED_NOTE };
-	struct side to = { .feed = c->to, .note = GPC_LISTED_SURPLUS,
+	gpc_auto(side) struct side from = { .feed = c->from, .notes = GPC_LISTED_NOTE };
+	gpc_auto(side) struct side to = { .feed = c->to, .note = GPC_LISTED_SURPLUS,
 		.notes = GPC_LISTED_UNREADABLE };
 	int r = advance(&from, out, err);
 

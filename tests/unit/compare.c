@@ -137,6 +137,19 @@ TEST(a_list_that_breaks_off_is_no_end)
 	assert_string_equal(other, "");
 }
 
+TEST(a_list_out_of_order_is_not_compared)
+{
+	static const char *const bad[] = { "b a", "a b b", "a c b d" };
+	int r;
+
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		gpc_autostr *from = act_on(bad[i], "", true, &r);
+		assert_int_equal(r, -GPC_EPROTO);
+		gpc_autostr *to = act_on("", bad[i], true, &r);
+		assert_int_equal(r, -GPC_EPROTO);
+	}
+}
+
 TEST(random_lists)
 {
 	for (int round = 0; round < 200; round++) {
@@ -255,6 +268,7 @@ int main(void)
 		cmocka_unit_test(sizes_and_times),
 		cmocka_unit_test(lists_side_by_side),
 		cmocka_unit_test(a_list_that_breaks_off_is_no_end),
+		cmocka_unit_test(a_list_out_of_order_is_not_compared),
 		cmocka_unit_test(random_lists),
 		cmocka_unit_test(patterns_take),
 		cmocka_unit_test(folders_are_entered_where_something_may_be),
