@@ -50,7 +50,7 @@ void gpc_net_free(struct gpc_net *net)
 	free(net);
 }
 
-static struct gpc_net_loop *borrow_loop(struct gpc_net *net)
+struct gpc_net_loop *gpc_net_loop_borrow(struct gpc_net *net)
 {
 	struct gpc_net_loop *loop = NULL;
 
@@ -61,10 +61,11 @@ static struct gpc_net_loop *borrow_loop(struct gpc_net *net)
 	return loop ? loop : gpc_net_loop_new(net);
 }
 
-static void return_loop(struct gpc_net *net, struct gpc_net_loop *loop)
+void gpc_net_loop_return(struct gpc_net *net, struct gpc_net_loop *loop)
 {
 	pthread_mutex_lock(&net->lock);
-	if (net->n_idle < GPC_NET_IDLE_LOOPS) {
+	if (loop && gpc_net_loop_is_idle(loop) &&
+		net->n_idle < GPC_NET_IDLE_LOOPS) {
 		net->idle[net->n_idle++] = loop;
 		loop = NULL;
 	}
@@ -91,7 +92,7 @@ static void keep_outcome(void *arg, int r, const struct gpc_reply *reply,
 int gpc_net_call(struct gpc_net *net, const struct gpc_call *call,
 	struct gpc_reply *ret_reply, struct gpc_error *err)
 {
-	struct gpc_net_loop *loop = borrow_loop(net);
+	struct gpc_net_loop *loop = gpc_net_loop_borrow(net);
 	struct gpc_reply unwanted = {0};
 	struct outcome o = {0};
 	int r = gpc_net_loop_add(loop, call, ret_reply ? ret_reply : &unwanted,
@@ -104,7 +105,7 @@ int gpc_net_call(struct gpc_net *net, const struct gpc_call *call,
 		gpc_net_loop_free(loop);
 		return r;
 	}
-	return_loop(net, loop);
+	gpc_net_loop_return(net, loop);
 	if (o.r < 0 && err)
 		*err = o.err;
 	return o.r;

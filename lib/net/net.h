@@ -110,6 +110,10 @@ int gpc_net_loop_start(struct gpc_net_loop *loop, const struct gpc_call *call,
  * the command is cancelled, everything ends with GPC_ECANCELED. */
 int gpc_net_loop_run(struct gpc_net_loop *loop, int timeout_ms,
 	int *ret_running, struct gpc_error *err) gpc_must_check;
+/* A loop with its connections, from a pool that any thread may ask; returning one
+ * that still runs something frees it. */
+struct gpc_net_loop *gpc_net_loop_borrow(struct gpc_net *net);
+void gpc_net_loop_return(struct gpc_net *net, struct gpc_net_loop *loop);
 /* Makes a gpc_net_loop_run that another thread is in, or the next one, return. */
 void gpc_net_loop_wake(struct gpc_net_loop *loop);
 

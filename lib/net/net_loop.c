@@ -203,7 +203,7 @@ static int next_wait(const struct gpc_net_loop *loop, int64_t now, int64_t end)
 	return wait > 0 ? (int)wait : 0;
 }
 
-static bool is_idle(const struct gpc_net_loop *loop)
+bool gpc_net_loop_is_idle(const struct gpc_net_loop *loop)
 {
 	return !loop->waiting.first && !loop->running.first;
 }
@@ -230,7 +230,7 @@ int gpc_net_loop_run(struct gpc_net_loop *loop, int timeout_ms,
 		if (gpc_canceled(loop->net->set.cancel))
 			cancel_all(loop);
 		start_due(loop);
-		if (is_idle(loop))
+		if (gpc_net_loop_is_idle(loop))
 			break;
 		r = gpc_http_run(loop->http,
 			next_wait(loop, gpc_boot_ms(), end), NULL, err);

@@ -68,6 +68,7 @@ struct gpc_net_loop {
 };
 
 /* net_loop.c */
+bool gpc_net_loop_is_idle(const struct gpc_net_loop *loop);
 int gpc_net_loop_add(struct gpc_net_loop *loop, const struct gpc_call *call,
 	struct gpc_reply *ret_reply, gpc_net_done_fn *done, void *done_arg,
 	struct gpc_error *err) gpc_must_check;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "store/objects_task.h"
 
 int gpc_bucket_open(struct gpc_store *s, const struct gpc_bucket_rules *rules,
 	const char *where, struct gpc_error *err)
@@ -29,8 +30,10 @@ void gpc_bucket_close(struct gpc_store *s)
 
 	if (!b->store)
 		return;
+	gpc_objects_tasks_free(b);
 	gpc_creds_free(b->creds);
-	gpc_net_free(b->net);
+	if (!b->net_is_lent)
+		gpc_net_free(b->net);
 	gpc_bucket_address_clear(&b->address);
 	free(b->region);
 	pthread_mutex_destroy(&b->lock);
@@ -84,6 +87,13 @@ static int ready(struct gpc_bucket *b, char **ret_region, struct gpc_error *err)
 		gpc_set_str(ret_region, b->region);
 	pthread_mutex_unlock(&b->lock);
 	return r;
+}
+
+int gpc_bucket_ready(struct gpc_bucket *b, struct gpc_error *err)
+{
+	gpc_autostr *region = NULL;
+
+	return ready(b, &region, err);
 }
 
 int gpc_bucket_op_init(struct gpc_bucket_op *op, struct gpc_bucket *b,
@@ -189,6 +199,8 @@ static enum gpc_net_verdict judge(void *arg, const struct gpc_reply *reply,
 	enum gpc_net_verdict v = op->bucket->rules->judge(op, reply, &region,
 		err);
 
+	if (v == GPC_NET_DONE)
+		atomic_store(&op->bucket->is_there, true);
 	if (v == GPC_NET_DONE && is_damaged(op, reply)) {
 		gpc_fail(err, GPC_ENET, "%s in bucket %s: the server's checksum "
 			"is not that of the bytes that were sent", op->what,

@@ -6,11 +6,13 @@
  * first call. */
 #pragma once
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "creds/creds.h"
 #include "net/net.h"
 #include "store/bucket_address.h"
 #include "store/bucket_list.h"
+#include "store/objects.h"
 #include "store/store.h"
 
 /* Bodies above this go in parts. */
@@ -22,11 +24,14 @@ struct gpc_bucket {
 	const struct gpc_store *store;  /* borrowed: log, cancel, ops */
 	const struct gpc_bucket_rules *rules;
 	struct gpc_bucket_address address;
+	atomic_bool is_there;           /* it answered something with a success */
 	pthread_mutex_t lock;           /* of all below */
 	struct gpc_net *net;
+	bool net_is_lent;               /* by whoever opened the bucket */
 	struct gpc_creds *creds;
 	char *region;                   /* once known */
 	bool anonymous;                 /* nothing is signed */
+	struct gpc_objects_task *tasks; /* that did not end yet; owned */
 };
 
 struct gpc_bucket_rules {
@@ -50,8 +55,19 @@ struct gpc_bucket_rules {
 		struct gpc_error *err);
 
 	/* Completes a request for an object's bytes. May be NULL. */
-	void (*reads)(struct gpc_request *r);
+	void (*reads)(struct gpc_request *r, bool whole);
 	const char *version;            /* header that names what is read: "etag" */
+	const char *storage_class;      /* header that names its class */
+	const char *storage_words;      /* classes, for people */
+	/* Completes a request that looks at an object. May be NULL. */
+	void (*looks)(struct gpc_request *r);
+	/* Reads the reply, of a GET then; what ret_i points to is *keep. NULL: a
+	 * HEAD and its headers tell. */
+	int (*describes)(const struct gpc_reply *reply,
+		struct gpc_object_info *ret_i, char **keep,
+		struct gpc_error *err);
+	/* A HEAD's 404 does not tell a missing bucket from a missing key. */
+	bool heads_are_mute;
 	/* Only that version, else GPC_ECONFLICT. */
 	void (*pin)(struct gpc_request *r, const char *version);
 
@@ -62,7 +78,7 @@ struct gpc_bucket_rules {
 	uint64_t (*join)(uint64_t a, uint64_t b, uint64_t n_b);
 
 	/* Completes a request that puts all of an object. May be NULL. */
-	void (*writes)(struct gpc_bucket_op *op);
+	void (*writes)(struct gpc_bucket_op *op, const char *storage_class);
 	/* Puts a body in several requests. */
 	int (*puts_large)(struct gpc_store *s, const char *key,
 		const struct gpc_body *body, bool if_absent,
@@ -93,6 +109,7 @@ struct gpc_bucket_op {
 	int (*again)(void *arg, struct gpc_request *r, struct gpc_error *err);
 	void *arg;                      /* of all of these */
 	bool is_open;                   /* the URL is secret enough: not signed */
+	bool is_xml;                    /* of gs: by the XML API */
 	const struct gpc_body *check;   /* the reply must tell its sum, if any */
 	uint64_t sum;                   /* of check */
 	size_t max_body;
@@ -100,6 +117,9 @@ struct gpc_bucket_op {
 	bool moved;                     /* another region was found once */
 	int tries;
 };
+
+/* Net and credentials are there, and it is known whom to ask. */
+int gpc_bucket_ready(struct gpc_bucket *b, struct gpc_error *err) gpc_must_check;
 
 /* rules must last; s->state is a struct gpc_bucket. */
 int gpc_bucket_open(struct gpc_store *s, const struct gpc_bucket_rules *rules,
@@ -137,10 +157,17 @@ int gpc_bucket_del(struct gpc_store *s, const char *key, struct gpc_error *err);
  * what its first try had put. */
 bool gpc_bucket_holds(struct gpc_store *s, const char *key,
 	const struct gpc_body *body);
+/* What the headers of an object say of it; ret_i borrows from reply. GPC_EPROTO. */
+int gpc_bucket_describe(const struct gpc_bucket_rules *rules,
+	const struct gpc_reply *reply, struct gpc_object_info *ret_i,
+	struct gpc_error *err) gpc_must_check;
 /* The n bytes of a body from `at`: its own, or read into part. GPC_EIO, GPC_EPROTO
  * when a file has become shorter. */
 int gpc_bucket_bytes(const struct gpc_body *body, uint64_t at, void *part,
 	size_t n, const void **ret_data, struct gpc_error *err) gpc_must_check;
+/* A checksum of n_sum bytes as services write it: Base64, most significant first. */
+bool gpc_bucket_read_sum(const char *text, size_t n, size_t n_sum,
+	uint64_t *ret_sum);
 /* All of a body by the sum of a service. */
 int gpc_bucket_sum(const struct gpc_bucket_rules *rules,
 	const struct gpc_body *body, uint64_t *ret_sum, struct gpc_error *err)

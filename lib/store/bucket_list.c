@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "dep/xml.h"
-#include "store/bucket.h"
+#include "store/objects_task.h"
 
 #define PAGE_MAX_BYTES ((size_t)8 << 20)
 
@@ -17,53 +17,127 @@ void gpc_bucket_page_clear(struct gpc_bucket_page *p)
 {
 	free(p->token);
 	free(p->last);
+	gpc_strv_clear(&p->prefixes);
 	memset(p, 0, sizeof(*p));
 }
 
-void gpc_bucket_page_add(struct gpc_bucket_page *p,
-	const struct gpc_bucket_listing *l, const char *key, size_t n,
-	struct gpc_object *o)
+/* One entry, in the order of keys. i is NULL for a common prefix. */
+static int give(struct gpc_bucket_page *p, const struct gpc_bucket_listing *l,
+	const char *key, size_t n, const struct gpc_object_info *i,
+	struct gpc_error *err)
 {
+	/* a page that begins behind a common prefix may name it again */
+	bool again = !i && gpc_eq(key, l->before);
+	struct gpc_object o = {0};
+	int r;
+
 	free(p->last);
 	p->last = gpc_strndup(key, n);
-	if (n <= l->skip || n - l->skip >= sizeof(o->key))
-		return;
-	memcpy(o->key, key + l->skip, n - l->skip + 1);
-	o->now_ms = l->now_ms;
-	if (l->after && strcmp(o->key, l->after) <= 0)
-		return;
-	if (gpc_store_key_ok(o->key))
-		p->stopped = l->fn(l->arg, o) != 0;
+	if (l->each) {
+		if (again || (l->after && strcmp(key, l->after) <= 0))
+			return 0;
+		r = l->each(l->arg, key, i);
+		p->stopped = r != 0;
+		return r == GPC_LIST_NO_MEMORY ? gpc_fail_memory(err,
+			"the list of objects") : 0;
+	}
+	if (!i || n <= l->skip || n - l->skip >= sizeof(o.key))
+		return 0;
+	memcpy(o.key, key + l->skip, n - l->skip + 1);
+	o.size = i->size;
+	o.modified_ms = i->modified_ms;
+	o.now_ms = l->now_ms;
+	if (l->after && strcmp(o.key, l->after) <= 0)
+		return 0;
+	if (gpc_store_key_ok(o.key))
+		p->stopped = l->fn(l->arg, &o) != 0;
+	return 0;
+}
+
+/* The common prefixes before a key, or all for NULL. */
+static int give_prefixes(struct gpc_bucket_page *p,
+	const struct gpc_bucket_listing *l, const char *key,
+	struct gpc_error *err)
+{
+	int r = 0;
+
+	while (r == 0 && !p->stopped && p->n_given < p->prefixes.n) {
+		const char *prefix = p->prefixes.v[p->n_given];
+
+		if (key && strcmp(prefix, key) > 0)
+			break;
+		p->n_given++;
+		r = give(p, l, prefix, strlen(prefix), NULL, err);
+	}
+	return r;
+}
+
+int gpc_bucket_page_add(struct gpc_bucket_page *p,
+	const struct gpc_bucket_listing *l, const char *key, size_t n,
+	const struct gpc_object_info *i, struct gpc_error *err)
+{
+	int r = give_prefixes(p, l, key, err);
+
+	return r < 0 || p->stopped ? r : give(p, l, key, n, i, err);
+}
+
+int gpc_bucket_page_end(struct gpc_bucket_page *p,
+	const struct gpc_bucket_listing *l, struct gpc_error *err)
+{
+	return p->stopped ? 0 : give_prefixes(p, l, NULL, err);
 }
 
 /* --- XML ---------------------------------------------------------------------- */
+
+static int read_key(const char *text, bool encoded, struct gpc_buf *to,
+	struct gpc_error *err)
+{
+	if (encoded)
+		return gpc_percent_decode(text, strlen(text), true, to, err);
+	gpc_buf_adds(to, text);
+	return 0;
+}
 
 static int read_object(const struct gpc_xml *x, bool encoded,
 	const struct gpc_bucket_listing *l, struct gpc_bucket_page *p,
 	struct gpc_error *err)
 {
 	gpc_auto(gpc_buf) struct gpc_buf key = {0};
-	const char *text = gpc_xml_text(x, "Key");
-	struct gpc_object o = {0};
+	struct gpc_object_info i = { .now_ms = l->now_ms };
+	const char *etag = gpc_xml_text(x, "ETag");
+	const char *storage_class = gpc_xml_text(x, "StorageClass");
 	int64_t size;
-	int r = 0;
+	int r = read_key(gpc_xml_text(x, "Key"), encoded, &key, err);
 
-	if (encoded)
-		r = gpc_percent_decode(text, strlen(text), true, &key, err);
-	else
-		gpc_buf_adds(&key, text);
 	if (r < 0)
 		return r;
 	if (gpc_parse_i64(gpc_xml_text(x, "Size"), 0, INT64_MAX, "Size", &size,
 		NULL) < 0)
 		return gpc_fail(err, GPC_EPROTO,
 			"an object in a list has no size");
-	o.size = (uint64_t)size;
-	if (gpc_parse_rfc3339(gpc_xml_text(x, "LastModified"), &o.modified_ms,
+	i.size = (uint64_t)size;
+	if (gpc_parse_rfc3339(gpc_xml_text(x, "LastModified"), &i.modified_ms,
 		NULL) < 0)
-		o.modified_ms = 0;
-	gpc_bucket_page_add(p, l, gpc_buf_str(&key), key.len, &o);
-	return 0;
+		i.modified_ms = 0;
+	i.version = *etag ? etag : NULL;
+	i.storage_class = *storage_class ? storage_class : NULL;
+	return gpc_bucket_page_add(p, l, gpc_buf_str(&key), key.len, &i, err);
+}
+
+static int read_prefixes(const struct gpc_xml *root, bool encoded,
+	struct gpc_bucket_page *p, struct gpc_error *err)
+{
+	const struct gpc_xml *x = gpc_xml_get(root, "CommonPrefixes");
+	int r = 0;
+
+	for (; r == 0 && x; x = gpc_xml_again(x)) {
+		gpc_auto(gpc_buf) struct gpc_buf key = {0};
+
+		r = read_key(gpc_xml_text(x, "Prefix"), encoded, &key, err);
+		if (r == 0 && !gpc_strv_try_add(&p->prefixes, gpc_buf_str(&key)))
+			r = gpc_fail_memory(err, "the list of objects");
+	}
+	return r;
 }
 
 static int read_objects(const struct gpc_xml *root,
@@ -72,11 +146,11 @@ static int read_objects(const struct gpc_xml *root,
 {
 	bool encoded = gpc_eq(gpc_xml_text(root, "EncodingType"), "url");
 	const struct gpc_xml *x = gpc_xml_get(root, "Contents");
-	int r = 0;
+	int r = read_prefixes(root, encoded, p, err);
 
 	for (; r == 0 && x && !p->stopped; x = gpc_xml_again(x))
 		r = read_object(x, encoded, l, p, err);
-	return r;
+	return r < 0 ? r : gpc_bucket_page_end(p, l, err);
 }
 
 int gpc_bucket_read_xml(const char *xml, size_t n,
@@ -119,6 +193,8 @@ static int go_on(struct gpc_bucket_page *page, struct gpc_bucket_page *next,
 		next->last = gpc_steal(&page->last);
 	next->prefix = page->prefix;
 	next->after = page->after;
+	next->delimiter = page->delimiter;
+	next->all = page->all;
 	gpc_bucket_page_clear(page);
 	*page = *next;
 	return r;
@@ -139,6 +215,7 @@ static int list_page(struct gpc_bucket *b, struct gpc_bucket_listing *l,
 	r = gpc_bucket_send(&op, &reply, err);
 	if (r < 0)
 		return r;
+	l->before = page->last;
 	l->now_ms = reply.date_ms;
 	r = b->rules->reads_page(gpc_buf_str(&reply.body), reply.body.len, l,
 		&next, err);
@@ -146,6 +223,17 @@ static int list_page(struct gpc_bucket *b, struct gpc_bucket_listing *l,
 		r = go_on(page, &next, err);
 	return gpc_wrap(err, r, "listing objects in bucket %s",
 		b->address.bucket);
+}
+
+static int list_pages(struct gpc_bucket *b, struct gpc_bucket_listing *l,
+	struct gpc_bucket_page *page, struct gpc_error *err)
+{
+	int r;
+
+	do {
+		r = list_page(b, l, page, err);
+	} while (r == 0 && page->more && !page->stopped);
+	return r;
 }
 
 int gpc_bucket_list(struct gpc_store *s, const char *prefix, const char *after,
@@ -159,10 +247,18 @@ int gpc_bucket_list(struct gpc_store *s, const char *prefix, const char *after,
 		.prefix = whole, .after = from };
 	struct gpc_bucket_listing l = { .skip = strlen(root), .after = after,
 		.fn = fn, .arg = arg };
-	int r;
 
-	do {
-		r = list_page(b, &l, &page, err);
-	} while (r == 0 && page.more && !page.stopped);
-	return r;
+	return list_pages(b, &l, &page, err);
+}
+
+int gpc_objects_list(struct gpc_objects *o, const char *prefix, const char *after,
+	const char *delimiter, gpc_objects_fn *fn, void *arg, struct gpc_error *err)
+{
+	gpc_auto(gpc_bucket_page) struct gpc_bucket_page page = {
+		.prefix = prefix ? prefix : "", .delimiter = delimiter,
+		.after = after && *after ? after : NULL, .all = true };
+	struct gpc_bucket_listing l = { .after = page.after, .each = fn,
+		.arg = arg };
+
+	return list_pages(o->bucket, &l, &page, err);
 }

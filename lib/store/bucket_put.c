@@ -1,36 +1,19 @@
-/* One put: a request that brings all of a body, or an upload in parts. A put whose
- * answer was lost is sent again; when the repeat finds the object there, its bytes
- * decide whose it is. */
-#include "base/str.h"
+/* One put of a store: a request that brings all of a body, or an upload in parts. */
 #include "store/bucket.h"
+#include "store/objects_task.h"
 
 static int put_once(struct gpc_store *s, const char *key,
 	const struct gpc_body *body, bool if_absent, struct gpc_error *err)
 {
-	struct gpc_bucket *b = s->state;
-	gpc_auto(gpc_bucket_op) struct gpc_bucket_op op = {0};
-	gpc_auto(gpc_reply) struct gpc_reply reply = {0};
-	gpc_autostr *what = gpc_format("writing %s", key);
-	int r = gpc_bucket_op_init(&op, b, "PUT", what, key, err);
+	struct gpc_objects o = { .bucket = s->state };
+	const struct gpc_object_options options = { .if_absent = if_absent };
+	gpc_auto(gpc_objects_once) struct gpc_objects_once once = {0};
+	int r = gpc_objects_once_init(&once, o.bucket, err);
 
-	if (r < 0)
-		return r;
-	op.request.body = *body;
-	gpc_pairs_add(&op.request.headers, "content-type",
-		"application/octet-stream");
-	r = gpc_bucket_op_check(&op, body, err);
-	if (r == 0 && b->rules->writes)
-		b->rules->writes(&op);
-	if (r == 0 && if_absent)
-		r = b->rules->if_absent(&op.request, err);
-	if (r < 0)
-		return r;
-	r = gpc_bucket_send(&op, &reply, err);
-	if (r == -GPC_ECONFLICT && reply.tries > 1 &&
-		gpc_bucket_holds(s, key, body))
-		return 0;
-	return r == 0 && if_absent && b->rules->kept ?
-		b->rules->kept(&reply, err) : r;
+	if (r == 0)
+		r = gpc_objects_put(&o, once.loop, key, body, &options,
+			gpc_objects_once_done, &once, err);
+	return gpc_objects_once_wait(&once, r, err);
 }
 
 int gpc_bucket_put(struct gpc_store *s, const char *key,

@@ -51,16 +51,24 @@ static int sign(const struct gpc_bucket_op *op, const struct gpc_identity *i,
 static enum gpc_net_verdict judge(const struct gpc_bucket_op *op,
 	const struct gpc_reply *reply, char **ret_region, struct gpc_error *err)
 {
-	bool of_bucket = !op->key || gpc_eq(op->request.method, "POST");
+	bool of_bucket = !op->is_xml && (!op->key ||
+		gpc_eq(op->request.method, "POST"));
 
 	(void)ret_region;
 	return gpc_gs_judge(reply, op->what, op->bucket->address.bucket,
 		of_bucket, err);
 }
 
-static void read_media(struct gpc_request *r)
+static void read_media(struct gpc_request *r, bool whole)
 {
+	(void)whole;
 	gpc_pairs_set(&r->url.query, "alt", "media");
+}
+
+static void look(struct gpc_request *r)
+{
+	gpc_pairs_set(&r->url.query, "fields",
+		"size,updated,generation,storageClass,crc32c");
 }
 
 static void pin(struct gpc_request *r, const char *generation)
@@ -73,20 +81,34 @@ static uint64_t add_sum(uint64_t sum, const void *data, size_t n)
 	return gpc_crc32c((uint32_t)sum, data, n);
 }
 
-static void write_media(struct gpc_bucket_op *op)
+static uint64_t join_sums(uint64_t a, uint64_t b, uint64_t n_b)
+{
+	return gpc_crc32c_join((uint32_t)a, (uint32_t)b, n_b);
+}
+
+/* The JSON API takes a storage class only in front of the bytes, in a body of two
+ * parts; the XML API has a header for it. */
+static void write_media(struct gpc_bucket_op *op, const char *storage_class)
 {
 	gpc_autostr *sum = gpc_gs_sum_text(op->sum);
 
-	op->request.method = "POST";
-	gpc_gs_upload_url(&op->bucket->address, "media", op->key,
-		&op->request.url);
+	op->is_xml = storage_class != NULL;
+	op->request.method = op->is_xml ? "PUT" : "POST";
+	if (op->is_xml)
+		gpc_gs_xml_url(&op->bucket->address, op->key, &op->request.url);
+	else
+		gpc_gs_upload_url(&op->bucket->address, "media", op->key,
+			&op->request.url);
 	gpc_pairs_setf(&op->request.headers, "x-goog-hash", "crc32c=%s", sum);
 }
 
 static int if_absent(struct gpc_request *r, struct gpc_error *err)
 {
 	(void)err;
-	gpc_pairs_set(&r->url.query, "ifGenerationMatch", "0");
+	if (gpc_pairs_has(&r->url.query, "uploadType"))
+		gpc_pairs_set(&r->url.query, "ifGenerationMatch", "0");
+	else
+		gpc_pairs_set(&r->headers, "x-goog-if-generation-match", "0");
 	return 0;
 }
 
@@ -95,8 +117,12 @@ static void ask_page(struct gpc_request *r, const struct gpc_bucket_page *p)
 {
 	struct gpc_pairs *query = &r->url.query;
 
-	gpc_pairs_add(query, "fields", "items(name,size,updated),nextPageToken");
+	gpc_pairs_add(query, "fields", p->all ? "items(name,size,updated,generation,"
+		"storageClass,crc32c),prefixes,nextPageToken" :
+		"items(name,size,updated),nextPageToken");
 	gpc_pairs_add(query, "maxResults", "1000");
+	if (p->delimiter)
+		gpc_pairs_add(query, "delimiter", p->delimiter);
 	if (*p->prefix)
 		gpc_pairs_add(query, "prefix", p->prefix);
 	if (p->after)
@@ -113,10 +139,15 @@ static const struct gpc_bucket_rules rules = {
 	.sign = sign,
 	.judge = judge,
 	.reads = read_media,
+	.looks = look,
+	.describes = gpc_gs_describe,
 	.version = "x-goog-generation",
+	.storage_class = "x-goog-storage-class",
+	.storage_words = "STANDARD, NEARLINE, COLDLINE, ARCHIVE",
 	.pin = pin,
 	.sum = add_sum,
 	.told = gpc_gs_told_sum,
+	.join = join_sums,
 	.writes = write_media,
 	.puts_large = gpc_gs_upload,
 	.if_absent = if_absent,
@@ -131,33 +162,19 @@ static int gs_open(struct gpc_store *s, const char *where, unsigned flags,
 	return gpc_bucket_open(s, &rules, where, err);
 }
 
-static int gs_head(struct gpc_store *s, const char *key,
-	struct gpc_object *ret_o, struct gpc_error *err)
-{
-	gpc_auto(gpc_bucket_op) struct gpc_bucket_op op = {0};
-	gpc_auto(gpc_reply) struct gpc_reply reply = {0};
-	gpc_autostr *what = gpc_format("looking at %s", key);
-	int r = gpc_bucket_op_init(&op, s->state, "GET", what, key, err);
-
-	if (r < 0)
-		return r;
-	gpc_pairs_set(&op.request.url.query, "fields", "size,updated");
-	r = gpc_bucket_send(&op, &reply, err);
-	return r < 0 ? r : gpc_gs_describe(&reply, ret_o, err);
-}
-
 static const char *const identity[] = { "GOOGLE_", "GCLOUD_", "CLOUDSDK_",
 	"STORAGE_EMULATOR_HOST", NULL };
 
 const struct gpc_store_ops gpc_store_gs = {
 	.scheme = "gs",
 	.identity = identity,
+	.bucket = &rules,
 	.state_size = sizeof(struct gpc_bucket),
 	.open = gs_open,
 	.close = gpc_bucket_close,
 	.get = gpc_bucket_get,
 	.put = gpc_bucket_put,
-	.head = gs_head,
+	.head = gpc_bucket_head,
 	.list = gpc_bucket_list,
 	.del = gpc_bucket_del,
 };

@@ -18,14 +18,19 @@ const struct gpc_bucket_form gpc_gs_form = {
 	.endpoint_like = HOME,
 };
 
+/* Without the API's own path. */
+static size_t base_length(const char *base)
+{
+	return strlen(base) - (gpc_ends_with(base, API) ? strlen(API) : 0);
+}
+
 static void set_path(const struct gpc_bucket_address *a, const char *before,
 	const char *key, struct gpc_url *u)
 {
 	gpc_auto(gpc_buf) struct gpc_buf path = {0};
 	const char *base = a->custom ? a->endpoint.path : "";
-	size_t n = strlen(base) - (gpc_ends_with(base, API) ? strlen(API) : 0);
 
-	gpc_buf_add(&path, base, n);
+	gpc_buf_add(&path, base, base_length(base));
 	gpc_buf_addf(&path, "%s" API "/b/", before);
 	gpc_percent_encode(&path, a->bucket, strlen(a->bucket), "");
 	gpc_buf_adds(&path, "/o");
@@ -60,4 +65,15 @@ void gpc_gs_upload_url(const struct gpc_bucket_address *a, const char *kind,
 	set_path(a, "/upload", NULL, u);
 	gpc_pairs_set(&u->query, "uploadType", kind);
 	gpc_pairs_set(&u->query, "name", key);
+}
+
+void gpc_gs_xml_url(const struct gpc_bucket_address *a, const char *key,
+	struct gpc_url *u)
+{
+	gpc_auto(gpc_buf) struct gpc_buf path = {0};
+	const char *base = a->custom ? a->endpoint.path : "";
+
+	gpc_buf_add(&path, base, base_length(base));
+	gpc_set_str(&u->path, path.len ? gpc_buf_str(&path) : "/");
+	gpc_bucket_address_place(a, GPC_BUCKET_PATH, key, u);
 }

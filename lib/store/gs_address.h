@@ -14,3 +14,6 @@ int gpc_gs_address_url(const struct gpc_bucket_address *a, const char *region,
 /* Makes of that of a key that of its upload; kind is "media" or "resumable". */
 void gpc_gs_upload_url(const struct gpc_bucket_address *a, const char *kind,
 	const char *key, struct gpc_url *u);
+/* Makes of that of a key that of the same key in the XML API. */
+void gpc_gs_xml_url(const struct gpc_bucket_address *a, const char *key,
+	struct gpc_url *u);

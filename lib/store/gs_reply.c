@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "dep/json.h"
 #include "store/bucket_error.h"
+#include "store/objects_task.h"
 
 #define HINT_KEYS "`gpucloud check gcp` shows who asks, and from where that is known"
 #define HINT_API "enable the Cloud Storage API for the project"
@@ -24,6 +25,16 @@ static const struct gpc_bucket_known known[] = {
 	{NO_BUCKET, GPC_NET_FAILED, GPC_ECONFIG,
 		"check the name, or make the bucket first"},
 	{BAD_SUM, GPC_NET_RETRY, GPC_ENET, NULL},
+	/* of the XML API */
+	{"NoSuchBucket", GPC_NET_FAILED, GPC_ECONFIG,
+		"check the name, or make the bucket first"},
+	{"NoSuchKey", GPC_NET_FAILED, GPC_ENOTFOUND, NULL},
+	{"NoSuchUpload", GPC_NET_FAILED, GPC_ENOTFOUND, NULL},
+	{"PreconditionFailed", GPC_NET_FAILED, GPC_ECONFLICT, NULL},
+	{"NotImplemented", GPC_NET_FAILED, GPC_EUNSUPPORTED, NULL},
+	{"BadDigest", GPC_NET_RETRY, GPC_ENET, NULL},
+	{"InvalidDigest", GPC_NET_RETRY, GPC_ENET, NULL},
+	/* of the JSON API */
 	{"notFound", GPC_NET_FAILED, GPC_ENOTFOUND, NULL},
 	{"conditionNotMet", GPC_NET_FAILED, GPC_ECONFLICT, NULL},
 	{"rateLimitExceeded", GPC_NET_THROTTLED, GPC_ERATE, NULL},
@@ -93,7 +104,9 @@ enum gpc_net_verdict gpc_gs_judge(const struct gpc_reply *reply,
 {
 	bool good = (reply->status >= 200 && reply->status < 300) ||
 		reply->status == 308;
-	gpc_autoptr(gpc_json) *root = good ? NULL : parse(reply);
+	gpc_autoptr(gpc_xml) *xml = reply->status == 308 ? NULL :
+		gpc_bucket_xml_error(reply);
+	gpc_autoptr(gpc_json) *root = good || xml ? NULL : parse(reply);
 	const struct gpc_json *error = gpc_json_get(root, "error");
 	const char *message = gpc_json_get_str(error, "message");
 	struct gpc_bucket_refusal how = {
@@ -101,8 +114,13 @@ enum gpc_net_verdict gpc_gs_judge(const struct gpc_reply *reply,
 		.what = what, .bucket = bucket, .hint_keys = HINT_KEYS,
 	};
 
-	if (good)
+	if (good && !xml)
 		return GPC_NET_DONE;
+	if (xml) {
+		how.code = gpc_xml_text(xml, "Code");
+		how.message = gpc_xml_text(xml, "Message");
+		return gpc_bucket_refuse(reply, &how, err);
+	}
 	if (!root)      /* media are refused in plain words */
 		message = gpc_buf_str(&reply->body);
 	how.message = message && *message != '<' ? message : "";
@@ -115,15 +133,7 @@ enum gpc_net_verdict gpc_gs_judge(const struct gpc_reply *reply,
 
 static bool read_sum(const char *text, size_t n, uint64_t *ret_sum)
 {
-	gpc_auto(gpc_buf) struct gpc_buf b = {0};
-	uint64_t sum = 0;
-
-	if (gpc_unbase64(text, n, false, &b, NULL) < 0 || b.len != 4)
-		return false;
-	for (size_t i = 0; i < b.len; i++)
-		sum = sum << 8 | (unsigned char)b.data[i];
-	*ret_sum = sum;
-	return true;
+	return gpc_bucket_read_sum(text, n, 4, ret_sum);
 }
 
 char *gpc_gs_sum_text(uint64_t sum)
@@ -159,9 +169,10 @@ bool gpc_gs_told_sum(const struct gpc_reply *reply, uint64_t *ret_sum)
 
 /* --- objects ---------------------------------------------------------------------- */
 
-static int read_object(const struct gpc_json *j, struct gpc_object *o,
+static int read_object(const struct gpc_json *j, struct gpc_object_info *i,
 	struct gpc_error *err)
 {
+	const char *sum = gpc_json_get_str(j, "crc32c");
 	const char *size = gpc_json_get_str(j, "size");
 	const char *updated = gpc_json_get_str(j, "updated");
 	int64_t n;
@@ -169,22 +180,27 @@ static int read_object(const struct gpc_json *j, struct gpc_object *o,
 	if (!size || gpc_parse_i64(size, 0, INT64_MAX, "size", &n, NULL) < 0)
 		return gpc_fail(err, GPC_EPROTO, "the server does not say how "
 			"large an object is");
-	o->size = (uint64_t)n;
-	if (!updated || gpc_parse_rfc3339(updated, &o->modified_ms, NULL) < 0)
-		o->modified_ms = 0;
+	i->size = (uint64_t)n;
+	if (!updated || gpc_parse_rfc3339(updated, &i->modified_ms, NULL) < 0)
+		i->modified_ms = 0;
+	i->version = gpc_json_get_str(j, "generation");
+	i->storage_class = gpc_json_get_str(j, "storageClass");
+	i->has_sum = sum && read_sum(sum, strlen(sum), &i->sum);
 	return 0;
 }
 
-int gpc_gs_describe(const struct gpc_reply *reply, struct gpc_object *ret_o,
-	struct gpc_error *err)
+int gpc_gs_describe(const struct gpc_reply *reply, struct gpc_object_info *ret_i,
+	char **keep, struct gpc_error *err)
 {
 	gpc_autoptr(gpc_json) *root = parse(reply);
-	struct gpc_object o = { .now_ms = reply->date_ms };
-	int r = read_object(root, &o, err);
+	struct gpc_object_info i = { .now_ms = reply->date_ms };
+	int r = read_object(root, &i, err);
 
-	if (r == 0)
-		*ret_o = o;
-	return r;
+	if (r < 0)
+		return r;
+	gpc_objects_keep(&i, keep);
+	*ret_i = i;
+	return 0;
 }
 
 int gpc_gs_held(const char *range, uint64_t *ret_n, struct gpc_error *err)
@@ -205,20 +221,26 @@ static int read_items(const struct gpc_json *root,
 	struct gpc_error *err)
 {
 	const struct gpc_json *j = gpc_json_first(gpc_json_get(root, "items"));
+	const struct gpc_json *x = gpc_json_first(gpc_json_get(root,
+		"prefixes"));
 	int r = 0;
 
+	for (; x; x = gpc_json_next(x))
+		if (gpc_json_str(x) && !gpc_strv_try_add(&p->prefixes,
+			gpc_json_str(x)))
+			return gpc_fail_memory(err, "the list of objects");
 	for (; r == 0 && j && !p->stopped; j = gpc_json_next(j)) {
 		const char *key = gpc_json_get_str(j, "name");
-		struct gpc_object o = {0};
+		struct gpc_object_info i = { .now_ms = l->now_ms };
 
-		r = read_object(j, &o, err);
+		r = read_object(j, &i, err);
 		if (r == 0 && !key)
 			r = gpc_fail(err, GPC_EPROTO,
 				"an object in a list has no name");
 		if (r == 0)
-			gpc_bucket_page_add(p, l, key, strlen(key), &o);
+			r = gpc_bucket_page_add(p, l, key, strlen(key), &i, err);
 	}
-	return r;
+	return r < 0 ? r : gpc_bucket_page_end(p, l, err);
 }
 
 int gpc_gs_read_page(const char *json, size_t n,

@@ -12,9 +12,9 @@ enum gpc_net_verdict gpc_gs_judge(const struct gpc_reply *reply,
 bool gpc_gs_told_sum(const struct gpc_reply *reply, uint64_t *ret_sum);
 /* "4waSgw==" of a sum, as the service writes it; owned. */
 char *gpc_gs_sum_text(uint64_t sum);
-/* Size and time of an object's description. GPC_EPROTO. */
-int gpc_gs_describe(const struct gpc_reply *reply, struct gpc_object *ret_o,
-	struct gpc_error *err) gpc_must_check;
+/* An object's description; what ret_i points to is *keep. GPC_EPROTO. */
+int gpc_gs_describe(const struct gpc_reply *reply, struct gpc_object_info *ret_i,
+	char **keep, struct gpc_error *err) gpc_must_check;
 /* How many bytes a session holds: "bytes=0-42" is 43, NULL none. GPC_EPROTO. */
 int gpc_gs_held(const char *range, uint64_t *ret_n, struct gpc_error *err)
 	gpc_must_check;

@@ -60,8 +60,9 @@ static enum gpc_net_verdict judge(const struct gpc_bucket_op *op,
 }
 
 /* Without it a range beyond the end is all of the object. */
-static void read_exactly(struct gpc_request *r)
+static void read_exactly(struct gpc_request *r, bool whole)
 {
+	(void)whole;
 	gpc_pairs_add(&r->headers, "x-oss-range-behavior", "standard");
 }
 
@@ -141,6 +142,8 @@ static void ask_page(struct gpc_request *r, const struct gpc_bucket_page *p)
 	gpc_pairs_add(query, "max-keys", "1000");
 	if (*p->prefix)
 		gpc_pairs_add(query, "prefix", p->prefix);
+	if (p->delimiter)
+		gpc_pairs_add(query, "delimiter", p->delimiter);
 	if (after)
 		gpc_pairs_add(query, "start-after", after);
 }
@@ -155,6 +158,9 @@ static const struct gpc_bucket_rules rules = {
 	.judge = judge,
 	.reads = read_exactly,
 	.version = "etag",
+	.storage_class = "x-oss-storage-class",
+	.storage_words = "Standard, IA, Archive, ColdArchive, DeepColdArchive",
+	.heads_are_mute = true,
 	.pin = pin,
 	.sum = gpc_crc64,
 	.told = told_sum,
@@ -178,6 +184,7 @@ static const char *const identity[] = { "ALIBABA_CLOUD_", "OSS_", NULL };
 const struct gpc_store_ops gpc_store_oss = {
 	.scheme = "oss",
 	.identity = identity,
+	.bucket = &rules,
 	.state_size = sizeof(struct gpc_bucket),
 	.open = oss_open,
 	.close = gpc_bucket_close,

@@ -4,6 +4,9 @@
  * send, which the server checks before it takes it. If-absent is `If-None-Match: *`:
  * servers that refuse it are known by their answer, those that ignore it are found
  * out when the store is made (identify.c). */
+#include <string.h>
+
+#include "base/crc.h"
 #include "base/str.h"
 #include "net/sign.h"
 #include "store/bucket.h"
@@ -51,6 +54,29 @@ static enum gpc_net_verdict judge(const struct gpc_bucket_op *op,
 		ret_region, err);
 }
 
+/* Of a range it would be that of a part. */
+static void ask_sum(struct gpc_request *r, bool whole)
+{
+	if (whole)
+		gpc_pairs_add(&r->headers, "x-amz-checksum-mode", "ENABLED");
+}
+
+static void look(struct gpc_request *r)
+{
+	ask_sum(r, true);
+}
+
+/* The checksum that the service computes where none is sent; there is no other kind
+ * of it than that of the whole, but servers of others may not know. */
+static bool told_sum(const struct gpc_reply *reply, uint64_t *ret_sum)
+{
+	const char *text = gpc_reply_header(reply, "x-amz-checksum-crc64nvme");
+	const char *kind = gpc_reply_header(reply, "x-amz-checksum-type");
+
+	return text && reply->status != 206 && !gpc_eq(kind, "COMPOSITE") &&
+		gpc_bucket_read_sum(text, strlen(text), 8, ret_sum);
+}
+
 static void pin(struct gpc_request *r, const char *etag)
 {
 	gpc_pairs_set(&r->headers, "if-match", etag);
@@ -70,6 +96,8 @@ static void ask_page(struct gpc_request *r, const struct gpc_bucket_page *p)
 	gpc_pairs_add(query, "list-type", "2");
 	gpc_pairs_add(query, "encoding-type", "url");
 	gpc_pairs_add(query, "prefix", p->prefix);
+	if (p->delimiter)
+		gpc_pairs_add(query, "delimiter", p->delimiter);
 	if (p->token)
 		gpc_pairs_add(query, "continuation-token", p->token);
 	else if (p->after)
@@ -84,8 +112,17 @@ static const struct gpc_bucket_rules rules = {
 	.url = gpc_s3_address_url,
 	.sign = sign,
 	.judge = judge,
+	.reads = ask_sum,
 	.version = "etag",
+	.storage_class = "x-amz-storage-class",
+	.storage_words = "STANDARD, STANDARD_IA, ONEZONE_IA, INTELLIGENT_TIERING, "
+		"GLACIER_IR, GLACIER, DEEP_ARCHIVE",
+	.looks = look,
+	.heads_are_mute = true,
 	.pin = pin,
+	.sum = gpc_crc64nvme,
+	.told = told_sum,
+	.join = gpc_crc64nvme_join,
 	.puts_large = gpc_bucket_put_parts,
 	.if_absent = if_absent,
 	.parts_xmlns = "http://s3.amazonaws.com/doc/2006-03-01/",
@@ -105,6 +142,7 @@ static const char *const identity[] = { "AWS_", NULL };
 const struct gpc_store_ops gpc_store_s3 = {
 	.scheme = "s3",
 	.identity = identity,
+	.bucket = &rules,
 	.state_size = sizeof(struct gpc_bucket),
 	.open = s3_open,
 	.close = gpc_bucket_close,

@@ -32,7 +32,7 @@ const char *const *gpc_store_schemes(size_t *ret_n)
 	return all_schemes;
 }
 
-static const struct gpc_store_ops *find(const char *url)
+const struct gpc_store_ops *gpc_store_find(const char *url)
 {
 	const char *colon = strstr(url, "://");
 	struct gpc_str scheme = { url, colon ? (size_t)(colon - url) : 0 };
@@ -45,7 +45,7 @@ static const struct gpc_store_ops *find(const char *url)
 
 const char *const *gpc_store_identity(const char *url)
 {
-	const struct gpc_store_ops *ops = find(url);
+	const struct gpc_store_ops *ops = gpc_store_find(url);
 
 	return ops ? ops->identity : NULL;
 }
@@ -132,7 +132,7 @@ int gpc_store_open_ops(const struct gpc_store_ops *ops, const char *where,
 int gpc_store_open(const char *url, unsigned flags, const struct gpc_log *log,
 	struct gpc_store **ret_s, struct gpc_error *err)
 {
-	const struct gpc_store_ops *ops = find(url);
+	const struct gpc_store_ops *ops = gpc_store_find(url);
 	const char *colon = strstr(url, "://");
 	gpc_autostr *path = NULL;
 	int r;

@@ -62,6 +62,8 @@ struct gpc_store_ops {
 	/* How the names of the variables begin that say who one is to it, ended by
 	 * NULL; NULL: it asks nobody. A node of one's own machine inherits them. */
 	const char *const *identity;
+	/* Optional: the state is a struct gpc_bucket with these rules. */
+	const struct gpc_bucket_rules *bucket;
 	size_t state_size;              /* zeroed, at s->state */
 	/* `where` is the URL behind "scheme://". Sets s->caps. With
 	 * GPC_STORE_CREATE makes the container (folder) if it is absent. */
@@ -119,6 +121,8 @@ static inline bool gpc_store_is_far(const struct gpc_store *s)
 
 /* Schemes of all backends, sorted. */
 const char *const *gpc_store_schemes(size_t *ret_n);
+/* Of the store that a URL names; NULL: the scheme is unknown. */
+const struct gpc_store_ops *gpc_store_find(const char *url);
 /* The `identity` of the store that a URL names, or NULL. */
 const char *const *gpc_store_identity(const char *url);
 /* Opens scheme://..., a bare path means file://. Unknown schemes are errors

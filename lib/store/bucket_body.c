@@ -1,0 +1,57 @@
+/* What is to be sent, read by whoever computes something of it before. */
+#include "store/bucket.h"
+
+#include "base/encode.h"
+
+int gpc_bucket_bytes(const struct gpc_body *body, uint64_t at, void *part,
+	size_t n, const void **ret_data, struct gpc_error *err)
+{
+	size_t done = 0;
+
+	*ret_data = body->data ? (const char *)body->data + at : part;
+	while (!body->data && done < n) {
+		size_t k;
+		int r = gpc_body_read(body, at + done, (char *)part + done,
+			n - done, &k, err);
+
+		if (r < 0)
+			return r;
+		done += k;
+	}
+	return 0;
+}
+
+int gpc_bucket_sum(const struct gpc_bucket_rules *rules,
+	const struct gpc_body *body, uint64_t *ret_sum, struct gpc_error *err)
+{
+	char part[65536];
+	uint64_t sum = 0;
+
+	for (uint64_t at = 0; at < body->size;) {
+		size_t n = body->size - at < sizeof(part) ?
+			(size_t)(body->size - at) : sizeof(part);
+		const void *data;
+		int r = gpc_bucket_bytes(body, at, part, n, &data, err);
+
+		if (r < 0)
+			return r;
+		sum = rules->sum(sum, data, n);
+		at += n;
+	}
+	*ret_sum = sum;
+	return 0;
+}
+
+bool gpc_bucket_read_sum(const char *text, size_t n, size_t n_sum,
+	uint64_t *ret_sum)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	uint64_t sum = 0;
+
+	if (gpc_unbase64(text, n, false, &b, NULL) < 0 || b.len != n_sum)
+		return false;
+	for (size_t i = 0; i < b.len; i++)
+		sum = sum << 8 | (unsigned char)b.data[i];
+	*ret_sum = sum;
+	return true;
+}

@@ -1,0 +1,118 @@
+/* What an object is, without its bytes. An answer to HEAD has no words: whether it is
+ * the bucket that is missing, a list tells. */
+#include <string.h>
+
+#include "base/parse.h"
+#include "base/str.h"
+#include "store/objects_task.h"
+
+static int64_t number_of(const char *text)
+{
+	int64_t n;
+
+	if (!text || gpc_parse_i64(text, 0, INT64_MAX, "size", &n, NULL) < 0)
+		return -1;
+	return n;
+}
+
+int gpc_bucket_describe(const struct gpc_bucket_rules *rules,
+	const struct gpc_reply *reply, struct gpc_object_info *ret_i,
+	struct gpc_error *err)
+{
+	const char *range = gpc_reply_header(reply, "content-range");
+	const char *slash = range ? strchr(range, '/') : NULL;
+	const char *modified = gpc_reply_header(reply, "last-modified");
+	int64_t size = number_of(slash ? slash + 1 :
+		gpc_reply_header(reply, "content-length"));
+
+	if (size < 0)
+		return gpc_fail(err, GPC_EPROTO,
+			"the server does not say how large the object is");
+	*ret_i = (struct gpc_object_info){
+		.size = (uint64_t)size, .now_ms = reply->date_ms,
+		.modified_ms = modified ? gpc_http_date_ms(modified) : 0,
+		.version = gpc_reply_header(reply, rules->version),
+		.storage_class = gpc_reply_header(reply, rules->storage_class),
+	};
+	ret_i->has_sum = rules->sum && rules->told(reply, &ret_i->sum);
+	return 0;
+}
+
+static int describe(struct gpc_objects_task *t, const struct gpc_reply *reply,
+	struct gpc_error *err)
+{
+	const struct gpc_bucket_rules *rules = t->bucket->rules;
+	int r;
+
+	if (rules->describes)
+		return rules->describes(reply, &t->result.info, &t->keep, err);
+	r = gpc_bucket_describe(rules, reply, &t->result.info, err);
+	if (r == 0)
+		gpc_objects_keep(&t->result.info, &t->keep);
+	return r;
+}
+
+struct look {
+	struct gpc_objects_task t;
+	struct gpc_error why;           /* nothing is there */
+};
+
+static void bucket_looked_for(void *arg, int r, const struct gpc_reply *reply,
+	const struct gpc_error *err)
+{
+	struct look *l = arg;
+	const struct gpc_error *why = r == -GPC_ECONFIG ? err : &l->why;
+
+	(void)reply;
+	gpc_objects_task_end(&l->t, -(int)why->code, why);
+}
+
+static void look_for_bucket(struct look *l, const struct gpc_error *err)
+{
+	struct gpc_error own;
+	int r;
+
+	l->why = *err;
+	r = gpc_objects_task_op(&l->t, "GET", NULL, &own);
+	gpc_pairs_add(&l->t.op.request.url.query, "list-type", "2");
+	gpc_pairs_add(&l->t.op.request.url.query, "max-keys", "1");
+	if (r == 0)
+		r = gpc_objects_task_send(&l->t, bucket_looked_for, &own);
+	gpc_objects_task_went_on(&l->t, r, &own);
+}
+
+static void looked(void *arg, int r, const struct gpc_reply *reply,
+	const struct gpc_error *err)
+{
+	struct look *l = arg;
+	struct gpc_error own;
+
+	if (r == -GPC_ENOTFOUND && l->t.bucket->rules->heads_are_mute &&
+		!atomic_load(&l->t.bucket->is_there)) {
+		look_for_bucket(l, err);
+		return;
+	}
+	if (r == 0) {
+		r = describe(&l->t, reply, &own);
+		err = &own;
+	}
+	gpc_objects_task_end(&l->t, r, err);
+}
+
+int gpc_objects_look(const struct gpc_objects *o, struct gpc_net_loop *loop,
+	const char *key, gpc_object_done_fn *done, void *arg, struct gpc_error *err)
+{
+	const struct gpc_bucket_rules *rules = o->bucket->rules;
+	struct look *l;
+	int r = gpc_objects_task_new(o, loop, sizeof(*l), "looking at", key, done,
+		arg, &l, err);
+
+	if (r < 0)
+		return r;
+	r = gpc_objects_task_op(&l->t, rules->describes ? "GET" : "HEAD", key, err);
+	if (r == 0 && rules->looks)
+		rules->looks(&l->t.op.request);
+	if (r == 0)
+		r = gpc_objects_task_send(&l->t, looked, err);
+	return gpc_objects_task_started(&l->t, r);
+}
