@@ -247,11 +247,15 @@ def test_s3_identities(cloud):
     same(good["id"], cloud.config["aws"]["keys"][0]["id"])
 
 
+def presigner(cloud):
+    return client(cloud, config=boto3 and botocore.config.Config(
+        signature_version="s3v4", s3={"addressing_style": "path"}))
+
+
 def test_s3_presigned_urls(cloud):
     s3 = client(cloud)
     s3.put_object(Bucket="bucket", Key="a b", Body=b"x")
-    v4 = client(cloud, config=botocore.config.Config(
-        signature_version="s3v4", s3={"addressing_style": "path"}))
+    v4 = presigner(cloud)
     where = {"Bucket": "bucket", "Key": "a b"}
     url = v4.generate_presigned_url("get_object", Params=where, ExpiresIn=60)
     same(fetch(url), (200, b"x"))

@@ -214,7 +214,11 @@ def test_gcs_signed_urls(cloud):
     public = jwt(cloud.folder, {})[1]
     cloud.control("accounts", {"email": EMAIL, "public_key": public})
     gcs(cloud, "PUT", "/bucket/a%20b", b"x")
-    host = cloud.http["gcs"].partition("//")[2]
+    signed_url(cloud, cloud.http["gcs"].partition("//")[2], {})
+    signed_url(cloud, "storage.googleapis.com", {"Host": "storage.googleapis.com:443"})
+
+
+def signed_url(cloud, host, headers):
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     scope = stamp[:8] + "/auto/storage/goog4_request"
     query = ("X-Goog-Algorithm=GOOG4-RSA-SHA256&X-Goog-Credential=%s&X-Goog-Date=%s&"
@@ -227,5 +231,5 @@ def test_gcs_signed_urls(cloud):
     made = subprocess.run(["openssl", "dgst", "-sha256", "-sign", cloud.folder + "/rsa.pem"],
                           input=text.encode(), check=True, capture_output=True).stdout.hex()
     target = "/bucket/a%20b?" + query + "&X-Goog-Signature=" + made
-    same(call(cloud.http["gcs"], "GET", target)[::2], (200, b"x"))
-    same(call(cloud.http["gcs"], "GET", target.replace("=60&", "=61&"))[0], 403)
+    same(call(cloud.http["gcs"], "GET", target, None, headers)[::2], (200, b"x"))
+    same(call(cloud.http["gcs"], "GET", target.replace("=60&", "=61&"), None, headers)[0], 403)

@@ -90,8 +90,7 @@ class Control:
         return {"objects": objects, "uploads": uploads, "late": len(self.server.late)}
 
     def post_objects(self, args):
-        self.world.seed(args.get("service", "s3"), args["bucket"], args.get("prefix", ""),
-                        args["count"], args.get("size", 0))
+        self.world.seed(args.get("service", "s3"), args["bucket"], args)
         return {}
 
     def post_buckets(self, args):

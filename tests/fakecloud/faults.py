@@ -1,8 +1,9 @@
 """The script of faults: which requests go wrong, and how.
 
 A fault is a JSON object. Which requests: service, operation, method, prefix (of the
-key), bucket; all must fit. Of those that fit, the `nth` (1) and the `count` - 1 after
-it (1; 0: all). What: "do" is one of
+key), bucket, `ranged` (true, false: with a Range header or not), `part` (its number);
+all must fit. Of those that fit, the `nth` (1) and the `count` - 1 after it (1; 0: all).
+What: "do" is one of
   error     status, code, message, retry_after (s), headers {}; "effect": true does
             the work all the same
             "early": true answers before the body is read
@@ -20,16 +21,21 @@ it (1; 0: all). What: "do" is one of
   blanks    CompleteMultipartUpload: `seconds` of white space before the result
   date      the server's clock is `offset` seconds wrong
   region    the bucket is in `region`
-  touch     the object is written anew, with the same size, before the request is done
+  touch     the object is written anew, with the same size or `size`, or taken away if
+            `gone`, before the request is done; with `bytes`: when so many bytes of the
+            body were sent, and the connection breaks
+  throttle  more than `at_once` requests that fit at a time are refused as by error;
+            nth and count have no meaning
+  keys      DeleteObjects refuses keys that begin with `keys`: code, message
 """
 import threading
 
 KINDS = ("error", "reset", "cut", "hang", "delay", "truncate", "trickle", "corrupt", "late",
-         "error-200", "blanks", "date", "region", "touch")
+         "error-200", "blanks", "date", "region", "touch", "throttle", "keys")
 FIELDS = {"service", "operation", "method", "prefix", "bucket", "nth", "count", "do",
           "status", "code", "message", "retry_after", "headers", "effect", "seconds",
           "bytes", "rate", "direction", "at", "ms", "reply", "offset", "region",
-          "early"}
+          "early", "ranged", "part", "size", "gone", "at_once", "keys"}
 
 
 class Fault:
@@ -43,13 +49,14 @@ class Fault:
         self.do = item["do"]
         self.seen = 0
         self.used = 0
+        self.under_way = 0  # of a throttle
 
     def get(self, name, default=None):
         return self.item.get(name, default)
 
     def fits(self, request, service):
         wanted = self.item
-        if wanted.get("service", service) != service:
+        if service == "control" or wanted.get("service", service) != service:
             return False
         if wanted.get("operation", request.operation) != request.operation:
             return False
@@ -57,10 +64,20 @@ class Fault:
             return False
         if wanted.get("bucket", request.bucket) != request.bucket:
             return False
+        ranged = request.get("range") is not None
+        if wanted.get("ranged", ranged) != ranged:
+            return False
+        if "part" in wanted and request.args().get("partNumber") != str(wanted["part"]):
+            return False
         return (request.key or "").startswith(wanted.get("prefix", ""))
 
     def due(self):
         self.seen += 1
+        if self.do == "throttle":
+            self.under_way += 1
+            over = self.under_way > self.get("at_once", 1)
+            self.used += over
+            return over
         first, count = self.get("nth", 1), self.get("count", 1)
         if self.seen < first or (count and self.seen >= first + count):
             return False
@@ -83,10 +100,18 @@ class Faults:
             self.script += made
 
     def pick(self, request, service):
-        """The first fault that is due; all that fit count the request."""
+        """The first fault that is due; all that fit count the request, and get it
+        back by done()."""
         with self.lock:
-            due = [f for f in self.script if f.fits(request, service) and f.due()]
+            request.counted = [f for f in self.script if f.fits(request, service)]
+            due = [f for f in request.counted if f.due()]
             return due[0] if due else None
+
+    def done(self, request):
+        with self.lock:
+            for fault in request.counted:
+                fault.under_way -= fault.do == "throttle"
+            request.counted = []
 
     def state(self):
         with self.lock:

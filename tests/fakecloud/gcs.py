@@ -7,13 +7,12 @@ import base64
 import re
 
 from . import gcs_json, gcs_resumable, google_auth, google_v4, sums
-from .gcs_rules import check_generation, check_hash, crc32c, generation_of, hashes
+from .gcs_rules import CLASSES, check_generation, check_hash, crc32c, generation_of, hashes
 from .google_auth import GoogleError
 from .http1 import Answer, Failure
 from .rest import RestStore
 
 HOST = re.compile(r"(?:(?P<bucket>.+)\.)?storage\.(?:googleapis\.com|localhost|fake\.test)")
-CLASSES = ("STANDARD", "NEARLINE", "COLDLINE", "ARCHIVE")
 ACTIONS = {"GetObject": "get", "HeadObject": "get", "DeleteObject": "delete",
            "ListObjects": "list", "ListObjectsV2": "list", "PutObject": "create",
            "CopyObject": "create", "CreateMultipartUpload": "create", "UploadPart": "create",
@@ -130,6 +129,13 @@ class GcsXml(RestStore):
         failed.more = dict({"Details": failed.message}, **failed.more)
         return super().failure(request, failed)
 
+    def do_delete_objects(self, request):
+        """Whether this interface has it is not sure, so nobody may rest on it."""
+        if not self.settings["gcs_multi_delete"]:
+            raise Failure(501, "NotImplemented", "A header or query you provided requested a "
+                          "function that is not implemented.")
+        return super().do_delete_objects(request)
+
     # -- conditions
 
     def check_write(self, request, found, precondition):
@@ -169,7 +175,8 @@ class GcsXml(RestStore):
         super().checksums(request, blob)
         for header in request.all("x-goog-hash"):
             for item in header.split(","):
-                check_hash(blob, *item.strip().partition("=")[::2])
+                check_hash(blob, *item.strip().partition("=")[::2],
+                           self.settings["trust_checksums"])
         return {}
 
     def put_headers(self, made):

@@ -5,7 +5,7 @@ import re
 from urllib.parse import quote
 
 from . import blob, gcs_resumable
-from .gcs_rules import check_generation, check_hash, crc32c, generation_of, hashes
+from .gcs_rules import CLASSES, check_generation, check_hash, crc32c, generation_of, hashes
 from .google_auth import GoogleError, error_body
 from .http1 import Answer, decode, snake
 from .listing import iso_ms
@@ -176,8 +176,10 @@ class GcsJson:
             if resource.get(word):
                 headers[re.sub("([A-Z])", r"-\1", word).lower()] = resource[word]
         meta = {"x-goog-meta-" + n: v for n, v in resource.get("metadata", {}).items()}
-        return Object(name, blob.EMPTY, "", headers, meta,
-                      resource.get("storageClass", self.bucket(request).storage_class))
+        storage_class = resource.get("storageClass", self.bucket(request).storage_class)
+        if storage_class not in CLASSES:
+            raise GoogleError(400, "Invalid", "Invalid argument.", "invalid")
+        return Object(name, blob.EMPTY, "", headers, meta, storage_class)
 
     def store(self, request, bucket, made):
         bucket.commit(made, lambda _: self.check_conditions(request, bucket, made.key, True),

@@ -9,6 +9,17 @@ from .world import Key
 ALGORITHM = "GOOG4-RSA-SHA256"
 
 
+class Portless:
+    """A request as it is signed: the host without :443."""
+
+    def __init__(self, request):
+        self.request, self.method = request, request.method
+
+    def all(self, name):
+        found = self.request.all(name)
+        return [v.removesuffix(":443") for v in found] if name == "host" else found
+
+
 def refused(status, word, text):
     return GoogleError(status, word, text, "forbidden")
 
@@ -34,7 +45,8 @@ def verify(world, request):
     path = sigv4.quote(decode(request.path).encode("utf-8", "surrogateescape"), b"/")
     payload = request.get("x-goog-content-sha256") or sigv4.UNSIGNED
     canonical = sigv4.canonical_request(
-        request, path, sigv4.canonical_query(request.query, "X-Goog-Signature"), signed, payload)
+        Portless(request), path,
+        sigv4.canonical_query(request.query, "X-Goog-Signature"), signed, payload)
     text = "\n".join([ALGORITHM, stamp, scope,
                       hashlib.sha256(canonical.encode("latin-1")).hexdigest()])
     if not rsa.verify(rsa.public_key(known["public_key"]), text.encode(), given):

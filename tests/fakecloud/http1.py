@@ -65,6 +65,8 @@ class Request:
         self.region = None  # one that a fault pretends the bucket to be in
         self.id = ""
         self.identity = None
+        self.counted = []  # faults that it fits
+        self.refused_keys = None  # a fault
 
     def get(self, name, default=None):
         for n, value in self.headers:

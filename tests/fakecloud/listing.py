@@ -1,6 +1,7 @@
 """Listings of a bucket: objects (both versions), uploads, parts."""
 import base64
 import binascii
+import functools
 import time
 from urllib.parse import quote_plus
 
@@ -10,6 +11,7 @@ from .objects import order
 from .xmltext import element
 
 
+@functools.lru_cache(4096)
 def iso_ms(now):
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + ".%03dZ" % (now % 1 * 1000)
 
@@ -95,13 +97,16 @@ class Listing:
         bucket = self.bucket(request)
         mark = (order(args.get("key-marker", "")), args.get("upload-id-marker", ""))
         with bucket.lock:
-            all_of_them = sorted(((order(u.key), u.id), u) for u in bucket.uploads.values()
-                                 if u.key.startswith(args.get("prefix", "")))
+            all_of_them = sorted((((order(u.key), u.id), u) for u in bucket.uploads.values()
+                                  if u.key.startswith(args.get("prefix", ""))),
+                                 key=lambda item: item[0])
         rest = [u for at, u in all_of_them
                 if (at > mark if mark[1] else at[0] > mark[0] or not mark[0])]
         page = rest[:limit]
         items = [("Bucket", bucket.name), ("KeyMarker", show(args.get("key-marker", ""))),
-                 ("UploadIdMarker", mark[1]), ("MaxUploads", limit)]
+                 ("UploadIdMarker", mark[1]), ("MaxUploads", limit),
+                 ("Prefix", show(args.get("prefix", ""))),
+                 ("EncodingType", args.get("encoding-type"))]
         if len(rest) > len(page) and page:
             items += [("NextKeyMarker", show(page[-1].key)),
                       ("NextUploadIdMarker", page[-1].id)]

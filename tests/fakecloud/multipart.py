@@ -42,8 +42,8 @@ class Multipart:
     def do_upload_part(self, request):
         upload, number = self.upload(request), self.part_number(request)
         self.check_length(request)
-        body = request.body
-        part = Part(body, '"%s"' % body.hex("md5"), self.checksums(request, body))
+        body, sums = request.body, self.checksums(request, request.body)
+        part = Part(body, self.etag(body), sums)
         self.place(request, upload, number, part)
         return Answer(200, [("ETag", part.etag)] + self.part_headers(part))
 
@@ -66,7 +66,7 @@ class Multipart:
                               "source object of size: %d" % len(source.blob))
             body = source.blob.slice(int(first), int(last) + 1)
         part = Part(body or source.blob, "")
-        part.etag = '"%s"' % part.blob.hex("md5")
+        part.etag = self.etag(part.blob)
         self.place(request, upload, number, part)
         return xmltext.answer("CopyPartResult", ("ETag", part.etag), xmlns=self.xmlns)
 
@@ -138,7 +138,8 @@ class Multipart:
 
     def assemble(self, request, upload, listed):
         """The object that the parts make."""
-        md5s = b"".join(p.blob.digest("md5") for _, p in listed)
+        md5s = b"".join(p.blob.digest("md5") if self.settings["etag"] == "md5" else
+                        p.etag.encode() for _, p in listed)
         etag = '"%s-%d"' % (hashlib.md5(md5s).hexdigest(), len(listed))
         made = self.make(request, blob.join([p.blob for _, p in listed]), etag)
         made.headers, made.meta = upload.headers, upload.meta

@@ -62,6 +62,15 @@ class Bucket:
             made.generation = self.last_generation
             self.objects[made.key] = made
 
+    def fill(self, many, now):
+        """As put() of each, in no more time than it takes to sort."""
+        with self.lock:
+            for made in many:
+                self.last_generation += 1
+                made.mtime, made.generation = now, self.last_generation
+                self.objects[made.key] = made
+            self.sorted = sorted(map(order, self.objects))
+
     def commit(self, made, check, now, mode):
         """Puts if check(found) raises nothing: as one step, unless the mode is racy."""
         if mode == "racy":

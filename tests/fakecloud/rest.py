@@ -7,8 +7,8 @@ uploads are in multipart.py, listings in listing.py; what a dialect does differe
 import base64
 import binascii
 import re
+import secrets
 from email.utils import formatdate
-from urllib.parse import quote_plus
 
 from . import multipart, listing, xmltext
 from .http1 import Answer, Failure, decode, snake
@@ -25,6 +25,7 @@ class RestStore(multipart.Multipart, listing.Listing):
     default_type = "binary/octet-stream"
     xmlns = xmltext.S3
     max_put = 5 << 30
+    or_checksum = ""  # what may stand for the MD5 of DeleteObjects
     reads_first = False
 
     def __init__(self, world):
@@ -97,10 +98,6 @@ class RestStore(multipart.Multipart, listing.Listing):
     def authenticate(self, request):
         """Before the body is read; raises Failure."""
         raise NotImplementedError
-
-    def digests(self, request):
-        """Those of the body that are computed as it comes."""
-        return ("md5",)
 
     def check_body(self, request):
         """After the body was read; raises Failure."""
@@ -198,11 +195,22 @@ class RestStore(multipart.Multipart, listing.Listing):
             raise Failure(400, "EntityTooLarge", "Your proposed upload exceeds the maximum "
                           "allowed size", ProposedSize=len(request.body),
                           MaxSizeAllowed=self.max_put)
-        made = self.make(request, request.body, '"%s"' % request.body.hex("md5"))
-        made.checksums = self.checksums(request, request.body)
+        sums = self.checksums(request, request.body)
+        made = self.make(request, request.body, self.etag(request.body))
+        made.checksums = sums
         self.commit(request, bucket, made)
         headers = [("ETag", made.etag)] + self.put_headers(made)
         return Answer(200, headers)
+
+    def etag(self, body):
+        """Of what came in one request."""
+        if self.settings["etag"] == "md5":
+            return '"%s"' % body.hex("md5")
+        return '"%s-0"' % secrets.token_hex(16)
+
+    def digests(self, request):
+        """Those of the body that are computed as it comes."""
+        return ("md5",) if self.settings["etag"] == "md5" else ()
 
     def check_length(self, request):
         if request.get("content-length") is None and \
@@ -235,7 +243,9 @@ class RestStore(multipart.Multipart, listing.Listing):
             if raw is None:
                 raise Failure(400, "InvalidDigest", "The Content-MD5 you specified was "
                               "invalid.", Content_MD5=given)
-            if raw != blob.digest("md5"):
+            if self.settings["trust_checksums"]:
+                blob.digests.setdefault("md5", raw)
+            elif raw != blob.digest("md5"):
                 raise Failure(400, "BadDigest", "The Content-MD5 you specified did not "
                               "match what we received.", ExpectedDigest=raw.hex(),
                               CalculatedDigest=base64.b64encode(blob.digest("md5")).decode())
@@ -303,27 +313,31 @@ class RestStore(multipart.Multipart, listing.Listing):
         tree = xmltext.parse(request.body, "Delete")
         if request.get("content-md5") is None and not self.has_checksum(request):
             raise Failure(400, "InvalidRequest", "Missing required header for this request: "
-                          "Content-MD5 OR x-amz-checksum-*")
+                          "Content-MD5" + self.or_checksum)
         self.checksums(request, request.body)
         keys = [item.findtext("Key") for item in tree.findall("Object")]
         if not 1 <= len(keys) <= 1000 or None in keys:
             raise xmltext.malformed()
         quiet = (tree.findtext("Quiet") or "").lower() == "true"
-        encode = request.args().get("encoding-type") == "url"
-        items = []
+        show, items = self.encoder(request.args()), []
         for key in keys:
             refused = self.may_delete(request, key)
             if refused:
-                items.append(xmltext.element("Error", ("Key", key), ("Code", refused.code),
-                                             ("Message", refused.message)))
+                items.append(xmltext.element(
+                    "Error", ("Key", show(key)), ("Code", refused.code),
+                    ("Message", refused.message)))
                 continue
             bucket.remove(key)
             if not quiet:
-                shown = quote_plus(key, safe="/") if encode else key
-                items.append(xmltext.element("Deleted", ("Key", shown)))
+                items.append(xmltext.element("Deleted", ("Key", show(key))))
         return xmltext.answer("DeleteResult", *items, xmlns=self.xmlns)
 
     def may_delete(self, request, key):
+        """A Failure that keeps one key of DeleteObjects from going; or None."""
+        fault = request.refused_keys
+        if fault and key.startswith(fault.get("keys", "")):
+            return Failure(200, fault.get("code", "InternalError"), fault.get(
+                "message", "We encountered an internal error. Please try again."))
         return None
 
     def has_checksum(self, request):
@@ -349,7 +363,7 @@ class RestStore(multipart.Multipart, listing.Listing):
     def do_copy_object(self, request):
         bucket, source = self.bucket(request), self.source(request)
         self.check_archived(source)
-        made = self.make(request, source.blob, '"%s"' % source.blob.hex("md5"))
+        made = self.make(request, source.blob, self.etag(source.blob))
         if (request.get(self.prefix + "metadata-directive") or "COPY") == "COPY":
             made.headers, made.meta = source.headers, source.meta
         made.checksums = dict(source.checksums)

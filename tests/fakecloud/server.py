@@ -100,6 +100,12 @@ class Server:
         return self.services["control"]
 
     def one(self, connection, request, service):
+        try:
+            self.one_counted(connection, request, service)
+        finally:
+            self.world.faults.done(request)
+
+    def one_counted(self, connection, request, service):
         request.offset = self.world.settings["clock_offset"]
         entry, fault = self.entry(request, service), None
         try:
@@ -127,7 +133,7 @@ class Server:
             raise Broken()
         connection.drop_body()
         entry["status"] = answer.status
-        entry["sent"] = self.send(connection, request, answer, fault)
+        entry["sent"] = self.send(connection, request, answer, service, fault)
         entry["ms"] = int((time.monotonic() - entry.pop("began")) * 1000)
 
     def entry(self, request, service):
@@ -151,7 +157,9 @@ class Server:
             request.offset += fault.get("offset", 0)
         if do == "region":
             request.region = fault.get("region")
-        if do in ("error", "reset", "hang", "error-200") and not fault.get("effect"):
+        if do == "keys":
+            request.refused_keys = fault
+        if do in ("error", "throttle", "reset", "hang", "error-200") and not fault.get("effect"):
             return self.refuse(connection, request, service, fault)
         if do == "delay":
             self.wait(fault.get("seconds", 1))
@@ -162,8 +170,8 @@ class Server:
         service.check_body(request)
         if do == "late":
             return self.land_late(request, service, fault)
-        if do == "touch":
-            self.touch(request, service)
+        if do == "touch" and fault.get("bytes") is None:
+            self.touch(request, service, fault)
         answer = service.handle(request)
         if do in ("error", "reset", "hang", "error-200"):
             return self.spoil(request, service, fault)
@@ -192,7 +200,7 @@ class Server:
             self.wait(fault.get("seconds", 3600))
         if fault.do in ("hang", "reset"):
             return LOST
-        status = fault.get("status", 503 if fault.do == "error" else 200)
+        status = fault.get("status", 200 if fault.do == "error-200" else 503)
         code = fault.get("code", "InternalError" if fault.do == "error-200" else "SlowDown")
         headers = list(fault.get("headers", {}).items())
         if fault.get("retry_after") is not None:
@@ -221,19 +229,21 @@ class Server:
                 500, "InternalError", "We encountered an internal error. Please try again."))
         return LOST
 
-    def touch(self, request, service):
-        """Another writer was here: same key and size, other bytes."""
+    def touch(self, request, service, fault):
+        """Another writer was here."""
         bucket = service.namespace.find(request.bucket)
         found = bucket and bucket.objects.get(request.key)
-        if found:
-            self.world.rewrite(bucket, found)
+        if found and fault.get("gone"):
+            bucket.remove(request.key)
+        elif found:
+            self.world.rewrite(bucket, found, fault.get("size", len(found.blob)))
 
     def wait(self, seconds):
         end = time.monotonic() + seconds
         while time.monotonic() < end and not self.stopping.is_set():
             time.sleep(min(STEP, seconds))
 
-    def send(self, connection, request, answer, fault):
+    def send(self, connection, request, answer, service, fault):
         options = {}
         if fault and fault.do == "truncate":
             options["cut"] = fault.get("bytes", 0)
@@ -241,7 +251,13 @@ class Server:
             options["rate"] = fault.get("rate", 1024)
         elif fault and fault.do == "corrupt":
             options["spoil"] = fault.get("at", 0)
-        return connection.send(request, answer, **options)
+        elif fault and fault.do == "touch" and fault.get("bytes") is not None:
+            options["cut"] = fault.get("bytes")
+        try:
+            return connection.send(request, answer, **options)
+        finally:  # before the client can see that the connection broke
+            if fault and fault.do == "touch" and fault.get("bytes") is not None:
+                self.touch(request, service, fault)
 
 
 def linger(sock):

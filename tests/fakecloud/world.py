@@ -6,7 +6,7 @@ import secrets
 import threading
 import time
 
-from . import blob, objects
+from . import blob, objects, seeds
 from .faults import Faults
 
 DEFAULTS = {
@@ -20,6 +20,10 @@ DEFAULTS = {
     "wrong_region": "301",       # how S3 names a bucket's region: 301 | 307 | 400
     "list_max": 1000,            # keys in a page
     "complete_again": False,     # a repeated CompleteMultipartUpload succeeds
+    "etag": "md5",               # of what came in one request: md5 | opaque (as with KMS)
+    "trust_checksums": False,    # CRCs and MD5s of bodies are believed, to be fast: for
+                                 # benches, where the signed sha256 is still checked
+    "gcs_multi_delete": False,   # Google's XML API takes POST ?delete; off: 501
     "path_style": True,          # of S3; off: 403
     "oss_path_style": True,      # of OSS, at names like 127.0.0.1 alone
     "require_checksum": False,   # S3 refuses a PUT that brings no checksum of its own
@@ -70,6 +74,7 @@ CONFIG = {
 }
 
 
+CLASSES = {"s3": "STANDARD", "oss": "Standard", "gcs": "STANDARD"}  # when none is named
 REGIONS = {"s3": None, "oss": "cn-hangzhou", "gcs": "US"}  # of a bucket that names none
 
 
@@ -208,19 +213,16 @@ class World:
     def clock(self):
         return time.time() + self.settings["clock_offset"]
 
-    def rewrite(self, bucket, found):
-        """Gives an object other bytes of the same size, as another writer would."""
-        fresh = blob.Blob([bytes(len(found.blob))] if len(found.blob) else [])
+    def rewrite(self, bucket, found, size):
+        """Gives an object other bytes, as another writer would."""
+        fresh = blob.Blob([bytes(size)] if size else [])
         made = objects.Object(found.key, fresh, '"%s"' % fresh.hex("md5"), found.headers,
                               found.meta, found.storage_class)
         bucket.put(made, self.clock())
 
-    def seed(self, service, bucket, prefix, count, size):
-        """Puts `count` objects, so that a test need not."""
+    def seed(self, service, bucket, asked):
+        """Puts many objects at once, see README.md; all at this moment."""
         target = self.namespaces[service].find(bucket)
         if target is None:
             raise ValueError("no such bucket: " + bucket)
-        body = blob.Blob([b"x" * size] if size else [])
-        etag = '"%s"' % body.hex("md5")
-        for n in range(count):
-            target.put(objects.Object("%s%08d" % (prefix, n), body, etag), self.clock())
+        target.fill(seeds.made(asked, CLASSES[service]), self.clock())
