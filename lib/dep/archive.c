@@ -14,7 +14,7 @@
 
 #include "dep/dl.h"
 
-#define GPC_ARCHIVE_FUNCTIONS(X) \
+#define FUNCTIONS(X) \
 	X(archive_error_string) \
 	X(archive_entry_new) \
 	X(archive_entry_clear) \
@@ -51,17 +51,10 @@
 	X(archive_read_next_header) \
 	X(archive_read_data)
 
-#define GPC_ARCHIVE_POINTER(name) __typeof__(&name) name;
-static struct {
-	GPC_ARCHIVE_FUNCTIONS(GPC_ARCHIVE_POINTER)
-} lib;
+GPC_DL_TABLE(FUNCTIONS, GPC_DL_NONE);
 
-#define GPC_ARCHIVE_SYMBOL(name) {#name, offsetof(__typeof__(lib), name), false},
-static const struct gpc_dl_symbol symbols[] = {
-	GPC_ARCHIVE_FUNCTIONS(GPC_ARCHIVE_SYMBOL) {NULL, 0, false}};
-
-static struct gpc_dl dl = GPC_DL_INIT("libarchive", "libarchive13", symbols,
-	&lib, "libarchive.so.13", "libarchive.13.dylib");
+static struct gpc_dl dl = GPC_DL_INIT("libarchive", "libarchive13",
+	symbols, &lib, "libarchive.so.13", "libarchive.13.dylib");
 
 /* Options of the formats; the values of "hdrcharset" and "compression-level"
  * are part of the promise that equal content gives equal blobs. */

@@ -16,33 +16,20 @@
 #include "base/str.h"
 #include "dep/dl.h"
 
-static struct {
-	__typeof__(&EVP_MD_CTX_new) ctx_new;
-	__typeof__(&EVP_MD_CTX_free) ctx_free;
-	__typeof__(&EVP_DigestInit_ex) init;
-	__typeof__(&EVP_DigestUpdate) update;
-	__typeof__(&EVP_DigestFinal_ex) final;
-	__typeof__(&EVP_sha256) sha256;
-	__typeof__(&EVP_sha1) sha1;
-	__typeof__(&EVP_md5) md5;
-} lib;
+#define FUNCTIONS(X) \
+	X(EVP_MD_CTX_new) \
+	X(EVP_MD_CTX_free) \
+	X(EVP_DigestInit_ex) \
+	X(EVP_DigestUpdate) \
+	X(EVP_DigestFinal_ex) \
+	X(EVP_sha256) \
+	X(EVP_sha1) \
+	X(EVP_md5)
 
-#define SYMBOL(name, field) {name, offsetof(__typeof__(lib), field), false}
+GPC_DL_TABLE(FUNCTIONS, GPC_DL_NONE);
 
-static const struct gpc_dl_symbol symbols[] = {
-	SYMBOL("EVP_MD_CTX_new", ctx_new),
-	SYMBOL("EVP_MD_CTX_free", ctx_free),
-	SYMBOL("EVP_DigestInit_ex", init),
-	SYMBOL("EVP_DigestUpdate", update),
-	SYMBOL("EVP_DigestFinal_ex", final),
-	SYMBOL("EVP_sha256", sha256),
-	SYMBOL("EVP_sha1", sha1),
-	SYMBOL("EVP_md5", md5),
-	{NULL, 0, false},
-};
-
-static struct gpc_dl dl = GPC_DL_INIT("OpenSSL's libcrypto", "libssl3", symbols,
-	&lib, "libcrypto.so.3", "libcrypto.so.1.1", "libcrypto.3.dylib");
+static struct gpc_dl dl = GPC_DL_INIT("OpenSSL's libcrypto", "libssl3",
+	symbols, &lib, "libcrypto.so.3", "libcrypto.so.1.1", "libcrypto.3.dylib");
 
 #define HMAC_BLOCK 64                   /* of all hashes here */
 
@@ -77,22 +64,22 @@ struct gpc_sha256 *gpc_sha256_new(void)
 
 	if (gpc_dl_open(&dl, &err) < 0)
 		give_up(err.msg, err.hint);
-	h->ctx = lib.ctx_new();
+	h->ctx = lib.EVP_MD_CTX_new();
 	check(h->ctx != NULL);
-	check(lib.init(h->ctx, lib.sha256(), NULL));
+	check(lib.EVP_DigestInit_ex(h->ctx, lib.EVP_sha256(), NULL));
 	return h;
 }
 
 void gpc_sha256_add(struct gpc_sha256 *h, const void *data, size_t n)
 {
-	check(lib.update(h->ctx, data, n));
+	check(lib.EVP_DigestUpdate(h->ctx, data, n));
 }
 
 void gpc_sha256_end(struct gpc_sha256 *h, uint8_t ret_sum[GPC_SHA256_SIZE])
 {
-	check(lib.final(h->ctx, ret_sum, NULL));
+	check(lib.EVP_DigestFinal_ex(h->ctx, ret_sum, NULL));
 	/* No digest named: the context keeps its own, which skips a lookup. */
-	check(lib.init(h->ctx, NULL, NULL));
+	check(lib.EVP_DigestInit_ex(h->ctx, NULL, NULL));
 }
 
 void gpc_sha256_end_hex(struct gpc_sha256 *h, char ret_hex[GPC_SHA256_HEX])
@@ -107,7 +94,7 @@ void gpc_sha256_free(struct gpc_sha256 *h)
 {
 	if (!h)
 		return;
-	lib.ctx_free(h->ctx);
+	lib.EVP_MD_CTX_free(h->ctx);
 	free(h);
 }
 
@@ -127,24 +114,24 @@ static void hmac(EVP_MD_CTX *ctx, size_t n_sum, const void *key, size_t n_key,
 	uint8_t pad[HMAC_BLOCK] = {0};
 
 	if (n_key > sizeof(pad)) {
-		check(lib.update(ctx, key, n_key));
-		check(lib.final(ctx, pad, NULL));
-		check(lib.init(ctx, NULL, NULL));
+		check(lib.EVP_DigestUpdate(ctx, key, n_key));
+		check(lib.EVP_DigestFinal_ex(ctx, pad, NULL));
+		check(lib.EVP_DigestInit_ex(ctx, NULL, NULL));
 	} else if (n_key > 0) {
 		memcpy(pad, key, n_key);
 	}
 	for (size_t i = 0; i < sizeof(pad); i++)
 		pad[i] ^= 0x36;
-	check(lib.update(ctx, pad, sizeof(pad)));
-	check(lib.update(ctx, data, n));
-	check(lib.final(ctx, ret_mac, NULL));
+	check(lib.EVP_DigestUpdate(ctx, pad, sizeof(pad)));
+	check(lib.EVP_DigestUpdate(ctx, data, n));
+	check(lib.EVP_DigestFinal_ex(ctx, ret_mac, NULL));
 	for (size_t i = 0; i < sizeof(pad); i++)
 		pad[i] ^= 0x36 ^ 0x5c;
-	check(lib.init(ctx, NULL, NULL));
-	check(lib.update(ctx, pad, sizeof(pad)));
-	check(lib.update(ctx, ret_mac, n_sum));
-	check(lib.final(ctx, ret_mac, NULL));
-	check(lib.init(ctx, NULL, NULL));
+	check(lib.EVP_DigestInit_ex(ctx, NULL, NULL));
+	check(lib.EVP_DigestUpdate(ctx, pad, sizeof(pad)));
+	check(lib.EVP_DigestUpdate(ctx, ret_mac, n_sum));
+	check(lib.EVP_DigestFinal_ex(ctx, ret_mac, NULL));
+	check(lib.EVP_DigestInit_ex(ctx, NULL, NULL));
 	gpc_wipe(pad, sizeof(pad));
 }
 
@@ -171,10 +158,10 @@ static int old_hash(__typeof__(&EVP_md5) *which, const char *name,
 
 	if (r < 0)
 		return r;
-	ctx = lib.ctx_new();
+	ctx = lib.EVP_MD_CTX_new();
 	check(ctx != NULL);
-	if (lib.init(ctx, (*which)(), NULL) != 1) {
-		lib.ctx_free(ctx);
+	if (lib.EVP_DigestInit_ex(ctx, (*which)(), NULL) != 1) {
+		lib.EVP_MD_CTX_free(ctx);
 		gpc_fail(err, GPC_EUNSUPPORTED, "OpenSSL refuses to compute %s",
 			name);
 		gpc_hint(err, "its policy forbids it here (FIPS mode)");
@@ -192,41 +179,41 @@ static int old_sum(__typeof__(&EVP_md5) *which, const char *name,
 
 	if (r < 0)
 		return r;
-	check(lib.update(ctx, data, n));
-	check(lib.final(ctx, ret_sum, NULL));
-	lib.ctx_free(ctx);
+	check(lib.EVP_DigestUpdate(ctx, data, n));
+	check(lib.EVP_DigestFinal_ex(ctx, ret_sum, NULL));
+	lib.EVP_MD_CTX_free(ctx);
 	return 0;
 }
 
 int gpc_md5(const void *data, size_t n, uint8_t ret_sum[GPC_MD5_SIZE],
 	struct gpc_error *err)
 {
-	return old_sum(&lib.md5, "MD5", data, n, ret_sum, err);
+	return old_sum(&lib.EVP_md5, "MD5", data, n, ret_sum, err);
 }
 
 int gpc_sha1(const void *data, size_t n, uint8_t ret_sum[GPC_SHA1_SIZE],
 	struct gpc_error *err)
 {
-	return old_sum(&lib.sha1, "SHA-1", data, n, ret_sum, err);
+	return old_sum(&lib.EVP_sha1, "SHA-1", data, n, ret_sum, err);
 }
 
 int gpc_hmac_sha1(const void *key, size_t n_key, const void *data, size_t n,
 	uint8_t ret_mac[GPC_SHA1_SIZE], struct gpc_error *err)
 {
 	EVP_MD_CTX *ctx;
-	int r = old_hash(&lib.sha1, "SHA-1", &ctx, err);
+	int r = old_hash(&lib.EVP_sha1, "SHA-1", &ctx, err);
 
 	if (r < 0)
 		return r;
 	hmac(ctx, GPC_SHA1_SIZE, key, n_key, data, n, ret_mac);
-	lib.ctx_free(ctx);
+	lib.EVP_MD_CTX_free(ctx);
 	return 0;
 }
 
 int gpc_md5_new(struct gpc_md5 **ret_h, struct gpc_error *err)
 {
 	EVP_MD_CTX *ctx;
-	int r = old_hash(&lib.md5, "MD5", &ctx, err);
+	int r = old_hash(&lib.EVP_md5, "MD5", &ctx, err);
 
 	if (r < 0)
 		return r;
@@ -237,19 +224,19 @@ int gpc_md5_new(struct gpc_md5 **ret_h, struct gpc_error *err)
 
 void gpc_md5_add(struct gpc_md5 *h, const void *data, size_t n)
 {
-	check(lib.update(h->ctx, data, n));
+	check(lib.EVP_DigestUpdate(h->ctx, data, n));
 }
 
 void gpc_md5_end(struct gpc_md5 *h, uint8_t ret_sum[GPC_MD5_SIZE])
 {
-	check(lib.final(h->ctx, ret_sum, NULL));
-	check(lib.init(h->ctx, NULL, NULL));
+	check(lib.EVP_DigestFinal_ex(h->ctx, ret_sum, NULL));
+	check(lib.EVP_DigestInit_ex(h->ctx, NULL, NULL));
 }
 
 void gpc_md5_free(struct gpc_md5 *h)
 {
 	if (!h)
 		return;
-	lib.ctx_free(h->ctx);
+	lib.EVP_MD_CTX_free(h->ctx);
 	free(h);
 }

@@ -11,65 +11,49 @@
 
 #include "dep/dl.h"
 
-static struct {
-	__typeof__(&BIO_new_mem_buf) bio_new;
-	__typeof__(&BIO_free) bio_free;
-	__typeof__(&PEM_read_bio_PrivateKey) read;
-	__typeof__(&EVP_PKEY_free) key_free;
-	int (*key_kind)(const EVP_PKEY *key);           /* since 3.0 */
-	int (*key_kind_old)(const EVP_PKEY *key);       /* until 1.1 */
-	__typeof__(&EVP_MD_CTX_new) ctx_new;
-	__typeof__(&EVP_MD_CTX_free) ctx_free;
-	__typeof__(&EVP_sha256) sha256;
-	__typeof__(&EVP_DigestSignInit) sign_init;
-	__typeof__(&EVP_DigestSign) sign;
-	__typeof__(&ERR_peek_last_error) last_error;
-	__typeof__(&ERR_reason_error_string) error_text;
-	__typeof__(&ERR_clear_error) clear_errors;
-} lib;
+#define FUNCTIONS(X) \
+	X(BIO_new_mem_buf) \
+	X(BIO_free) \
+	X(PEM_read_bio_PrivateKey) \
+	X(EVP_PKEY_free) \
+	X(EVP_MD_CTX_new) \
+	X(EVP_MD_CTX_free) \
+	X(EVP_sha256) \
+	X(EVP_DigestSignInit) \
+	X(EVP_DigestSign) \
+	X(ERR_peek_last_error) \
+	X(ERR_reason_error_string) \
+	X(ERR_clear_error)
 
-#define SYMBOL(name, field) {name, offsetof(__typeof__(lib), field), false}
-#define OPTIONAL(name, field) {name, offsetof(__typeof__(lib), field), true}
+/* The first since 3.0, the second until 1.1. */
+#define OPTIONAL(X) \
+	X(key_kind, "EVP_PKEY_get_base_id", int, (const EVP_PKEY *)) \
+	X(key_kind_old, "EVP_PKEY_base_id", int, (const EVP_PKEY *))
 
-static const struct gpc_dl_symbol symbols[] = {
-	SYMBOL("BIO_new_mem_buf", bio_new),
-	SYMBOL("BIO_free", bio_free),
-	SYMBOL("PEM_read_bio_PrivateKey", read),
-	SYMBOL("EVP_PKEY_free", key_free),
-	OPTIONAL("EVP_PKEY_get_base_id", key_kind),
-	OPTIONAL("EVP_PKEY_base_id", key_kind_old),
-	SYMBOL("EVP_MD_CTX_new", ctx_new),
-	SYMBOL("EVP_MD_CTX_free", ctx_free),
-	SYMBOL("EVP_sha256", sha256),
-	SYMBOL("EVP_DigestSignInit", sign_init),
-	SYMBOL("EVP_DigestSign", sign),
-	SYMBOL("ERR_peek_last_error", last_error),
-	SYMBOL("ERR_reason_error_string", error_text),
-	SYMBOL("ERR_clear_error", clear_errors),
-	{NULL, 0, false},
-};
+GPC_DL_TABLE(FUNCTIONS, OPTIONAL);
 
-static struct gpc_dl dl = GPC_DL_INIT("OpenSSL's libcrypto", "libssl3", symbols,
-	&lib, "libcrypto.so.3", "libcrypto.so.1.1", "libcrypto.3.dylib");
+static struct gpc_dl dl = GPC_DL_INIT("OpenSSL's libcrypto", "libssl3",
+	symbols, &lib, "libcrypto.so.3", "libcrypto.so.1.1", "libcrypto.3.dylib");
 
 static void free_key(EVP_PKEY **key)
 {
-	lib.key_free(*key);
+	lib.EVP_PKEY_free(*key);
 }
 
 static void free_ctx(EVP_MD_CTX **ctx)
 {
-	lib.ctx_free(*ctx);
+	lib.EVP_MD_CTX_free(*ctx);
 }
 
 /* OpenSSL's reason: a fixed text of its own. */
 static int refuse(struct gpc_error *err, const char *what)
 {
-	const char *why = lib.error_text(lib.last_error());
+	unsigned long last = lib.ERR_peek_last_error();
+	const char *why = lib.ERR_reason_error_string(last);
 
 	gpc_fail(err, GPC_ECONFIG, "%s: %s", what,
 		why ? why : "OpenSSL gives no reason");
-	lib.clear_errors();
+	lib.ERR_clear_error();
 	gpc_hint(err, "use the private key as it was issued, from "
 		"\"-----BEGIN\" to the end of the last line");
 	return -GPC_ECONFIG;
@@ -88,15 +72,16 @@ static int no_passphrase(char *to, int size, int writing, void *arg)
 static int read_key(const char *pem, EVP_PKEY **ret_key, struct gpc_error *err)
 {
 	bool encrypted = false;
-	BIO *bio = lib.bio_new(pem, -1);
+	BIO *bio = lib.BIO_new_mem_buf(pem, -1);
 	EVP_PKEY *key;
 	int kind;
 
-	key = bio ? lib.read(bio, NULL, no_passphrase, &encrypted) : NULL;
-	lib.bio_free(bio);
+	key = bio ? lib.PEM_read_bio_PrivateKey(bio, NULL, no_passphrase,
+		&encrypted) : NULL;
+	lib.BIO_free(bio);
 	if (encrypted) {
-		lib.key_free(key);
-		lib.clear_errors();
+		lib.EVP_PKEY_free(key);
+		lib.ERR_clear_error();
 		gpc_fail(err, GPC_ECONFIG,
 			"the private key is protected by a passphrase");
 		gpc_hint(err, "remove it: openssl pkcs8 -topk8 -nocrypt");
@@ -106,7 +91,7 @@ static int read_key(const char *pem, EVP_PKEY **ret_key, struct gpc_error *err)
 		return refuse(err, "the private key cannot be read");
 	kind = lib.key_kind ? lib.key_kind(key) : lib.key_kind_old(key);
 	if (kind != EVP_PKEY_RSA) {
-		lib.key_free(key);
+		lib.EVP_PKEY_free(key);
 		return gpc_fail(err, GPC_ECONFIG,
 			"the private key is none of RSA");
 	}
@@ -128,11 +113,12 @@ int gpc_sign_rs256(const char *key_pem, const void *data, size_t n,
 	r = read_key(key_pem, &key, err);
 	if (r < 0)
 		return r;
-	ctx = lib.ctx_new();
-	if (!ctx || lib.sign_init(ctx, NULL, lib.sha256(), NULL, key) != 1
-		|| lib.sign(ctx, signature, &size, data, n) != 1)
+	ctx = lib.EVP_MD_CTX_new();
+	if (!ctx || lib.EVP_DigestSignInit(ctx, NULL, lib.EVP_sha256(), NULL,
+		key) != 1
+		|| lib.EVP_DigestSign(ctx, signature, &size, data, n) != 1)
 		return refuse(err, "cannot sign by the private key");
-	lib.clear_errors();
+	lib.ERR_clear_error();
 	gpc_buf_add(to, signature, size);
 	return 0;
 }

@@ -3,15 +3,13 @@
  * struct gpc_dl and a struct of function pointers; besides loaded code, they
  * are the only mutable statics of gpucloud, and written under the lock here:
  *
- *	static struct {
- *		__typeof__(&archive_read_new) read_new;
- *	} lib;
- *	static const struct gpc_dl_symbol symbols[] = {
- *		{"archive_read_new", 0},
- *		{NULL},
- *	};
+ *	#define FUNCTIONS(X) X(archive_read_new) X(archive_read_free)
+ *	GPC_DL_TABLE(FUNCTIONS, GPC_DL_NONE);
  *	static struct gpc_dl dl = GPC_DL_INIT("libarchive", "libarchive13",
  *		symbols, &lib, "libarchive.so.13", "libarchive.13.dylib");
+ *	...
+ *	r = gpc_dl_open(&dl, err);
+ *	a = lib.archive_read_new();
  */
 #pragma once
 #include <pthread.h>
@@ -38,6 +36,27 @@ struct gpc_dl {
 	pthread_mutex_t lock;
 	atomic_bool ready;
 };
+
+/* Defines `lib`, with a pointer for each function of a header, by its name, and
+ * `symbols`, which says so. What headers of another version lack stands in
+ * OPTIONAL, as X(POINTER, "SYMBOL", RESULT, (PARAMETERS)). */
+#define GPC_DL_TABLE(functions, optional) \
+	static struct { \
+		functions(GPC_DL_POINTER_) \
+		optional(GPC_DL_OPTIONAL_POINTER_) \
+	} lib; \
+	static const struct gpc_dl_symbol symbols[] = { \
+		functions(GPC_DL_SYMBOL_) \
+		optional(GPC_DL_OPTIONAL_SYMBOL_) \
+		{NULL, 0, false}, \
+	}
+#define GPC_DL_NONE(X)
+#define GPC_DL_POINTER_(name) __typeof__(&name) name;
+#define GPC_DL_SYMBOL_(name) {#name, offsetof(__typeof__(lib), name), false},
+#define GPC_DL_OPTIONAL_POINTER_(pointer, symbol, result, parameters) \
+	result (*pointer)parameters;
+#define GPC_DL_OPTIONAL_SYMBOL_(pointer, symbol, result, parameters) \
+	{symbol, offsetof(__typeof__(lib), pointer), true},
 
 #define GPC_DL_INIT(dl_title, dl_package, dl_symbols, dl_table, ...) \
 	{ .title = dl_title, .package = dl_package, .symbols = dl_symbols, \

@@ -32,7 +32,7 @@ enum {
 	VERIFY_NO_ISSUER = 2, VERIFY_NONE = 1,
 };
 
-#define GPC_CURL_FUNCTIONS(X) \
+#define FUNCTIONS(X) \
 	X(curl_global_init) \
 	X(curl_easy_init) \
 	X(curl_easy_cleanup) \
@@ -53,14 +53,7 @@ enum {
 	X(curl_multi_info_read) \
 	X(curl_multi_strerror)
 
-#define GPC_CURL_POINTER(name) __typeof__(&name) name;
-static struct {
-	GPC_CURL_FUNCTIONS(GPC_CURL_POINTER)
-} lib;
-
-#define GPC_CURL_SYMBOL(name) {#name, offsetof(__typeof__(lib), name), false},
-static const struct gpc_dl_symbol symbols[] = {
-	GPC_CURL_FUNCTIONS(GPC_CURL_SYMBOL) {NULL, 0, false}};
+GPC_DL_TABLE(FUNCTIONS, GPC_DL_NONE);
 
 static const char *start_curl(void)
 {

@@ -12,43 +12,25 @@
 #include "base/str.h"
 #include "dep/dl.h"
 
-static struct {
-	__typeof__(&XML_ParserCreate) create;
-	__typeof__(&XML_ParserFree) free;
-	__typeof__(&XML_SetUserData) set_data;
-	__typeof__(&XML_SetElementHandler) on_element;
-	__typeof__(&XML_SetCharacterDataHandler) on_text;
-	__typeof__(&XML_SetStartDoctypeDeclHandler) on_doctype;
-	__typeof__(&XML_SetXmlDeclHandler) on_declaration;
-	__typeof__(&XML_Parse) parse;
-	__typeof__(&XML_StopParser) stop;
-	__typeof__(&XML_GetErrorCode) code;
-	__typeof__(&XML_ErrorString) code_text;
-	__typeof__(&XML_GetCurrentLineNumber) line;
-	__typeof__(&XML_GetCurrentColumnNumber) column;
-} lib;
+#define FUNCTIONS(X) \
+	X(XML_ParserCreate) \
+	X(XML_ParserFree) \
+	X(XML_SetUserData) \
+	X(XML_SetElementHandler) \
+	X(XML_SetCharacterDataHandler) \
+	X(XML_SetStartDoctypeDeclHandler) \
+	X(XML_SetXmlDeclHandler) \
+	X(XML_Parse) \
+	X(XML_StopParser) \
+	X(XML_GetErrorCode) \
+	X(XML_ErrorString) \
+	X(XML_GetCurrentLineNumber) \
+	X(XML_GetCurrentColumnNumber)
 
-#define SYMBOL(name, field) {name, offsetof(__typeof__(lib), field), false}
+GPC_DL_TABLE(FUNCTIONS, GPC_DL_NONE);
 
-static const struct gpc_dl_symbol symbols[] = {
-	SYMBOL("XML_ParserCreate", create),
-	SYMBOL("XML_ParserFree", free),
-	SYMBOL("XML_SetUserData", set_data),
-	SYMBOL("XML_SetElementHandler", on_element),
-	SYMBOL("XML_SetCharacterDataHandler", on_text),
-	SYMBOL("XML_SetStartDoctypeDeclHandler", on_doctype),
-	SYMBOL("XML_SetXmlDeclHandler", on_declaration),
-	SYMBOL("XML_Parse", parse),
-	SYMBOL("XML_StopParser", stop),
-	SYMBOL("XML_GetErrorCode", code),
-	SYMBOL("XML_ErrorString", code_text),
-	SYMBOL("XML_GetCurrentLineNumber", line),
-	SYMBOL("XML_GetCurrentColumnNumber", column),
-	{NULL, 0, false},
-};
-
-static struct gpc_dl dl = GPC_DL_INIT("expat", "libexpat1", symbols, &lib,
-	"libexpat.so.1", "libexpat.1.dylib");
+static struct gpc_dl dl = GPC_DL_INIT("expat", "libexpat1",
+	symbols, &lib, "libexpat.so.1", "libexpat.1.dylib");
 
 /* An element that is open. */
 struct level {
@@ -70,7 +52,7 @@ struct tree {
 static void stop(struct tree *t, const char *why)
 {
 	t->why = why;
-	lib.stop(t->parser, XML_FALSE);
+	lib.XML_StopParser(t->parser, XML_FALSE);
 }
 
 static void stop_without_memory(struct tree *t)
@@ -190,12 +172,12 @@ static void XMLCALL check_encoding(void *arg, const XML_Char *version,
 static int fail_at(const struct tree *t, struct gpc_error *err)
 {
 	const char *why = t->why ? t->why
-		: lib.code_text(lib.code(t->parser));
+		: lib.XML_ErrorString(lib.XML_GetErrorCode(t->parser));
 
 	return gpc_fail(err, t->no_memory ? GPC_EIO : GPC_EPROTO,
 		"XML that cannot be read: %s (line %lu, column %lu)", why,
-		(unsigned long)lib.line(t->parser),
-		(unsigned long)lib.column(t->parser) + 1);
+		(unsigned long)lib.XML_GetCurrentLineNumber(t->parser),
+		(unsigned long)lib.XML_GetCurrentColumnNumber(t->parser) + 1);
 }
 
 static int parse(struct tree *t, const char *text, size_t n,
@@ -203,17 +185,17 @@ static int parse(struct tree *t, const char *text, size_t n,
 {
 	int r = 0;
 
-	t->parser = lib.create("UTF-8");
+	t->parser = lib.XML_ParserCreate("UTF-8");
 	if (!t->parser)
 		return gpc_fail(err, GPC_EIO, "no memory for a parser of XML");
-	lib.set_data(t->parser, t);
-	lib.on_element(t->parser, begin, end);
-	lib.on_text(t->parser, add_text);
-	lib.on_doctype(t->parser, refuse_doctype);
-	lib.on_declaration(t->parser, check_encoding);
-	if (lib.parse(t->parser, text, (int)n, XML_TRUE) != XML_STATUS_OK)
+	lib.XML_SetUserData(t->parser, t);
+	lib.XML_SetElementHandler(t->parser, begin, end);
+	lib.XML_SetCharacterDataHandler(t->parser, add_text);
+	lib.XML_SetStartDoctypeDeclHandler(t->parser, refuse_doctype);
+	lib.XML_SetXmlDeclHandler(t->parser, check_encoding);
+	if (lib.XML_Parse(t->parser, text, (int)n, XML_TRUE) != XML_STATUS_OK)
 		r = fail_at(t, err);
-	lib.free(t->parser);
+	lib.XML_ParserFree(t->parser);
 	while (t->depth > 0)
 		free(t->levels[--t->depth].text);
 	return r;
