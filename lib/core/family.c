@@ -3,11 +3,10 @@
  * before it is gone and they lose their parent. */
 #include "core/family.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <sys/wait.h>
 
 #include "base/proc.h"
+#include "base/program.h"
 #include "base/time.h"
 #include "base/vec.h"
 #include "provider/procs.h"
@@ -19,7 +18,6 @@ struct family {
 	pid_t child;
 	bool reaped;
 	int status;
-	pid_t group;                    /* or 0 */
 	GPC_VEC(struct member) members; /* without the child */
 };
 
@@ -40,9 +38,7 @@ static void find_members(struct family *f)
 
 static void signal_all(const struct family *f, int signal)
 {
-	if (f->group)
-		kill(-f->group, signal);
-	else if (!f->reaped)
+	if (!f->reaped)
 		kill(f->child, signal);
 	gpc_vec_each(m, &f->members)
 		if (gpc_proc_alive(m->pid, m->start))
@@ -51,10 +47,8 @@ static void signal_all(const struct family *f, int signal)
 
 static bool any_left(struct family *f)
 {
-	pid_t w = f->reaped ? 0 : waitpid(f->child, &f->status, WNOHANG);
-
-	f->reaped = f->reaped || w == f->child || (w < 0 && errno != EINTR);
-	if (!f->reaped || (f->group && kill(-f->group, 0) == 0))
+	f->reaped = f->reaped || gpc_program_is_ended(f->child, &f->status);
+	if (!f->reaped)
 		return true;
 	gpc_vec_each(m, &f->members)
 		if (gpc_proc_alive(m->pid, m->start))
@@ -64,12 +58,14 @@ static bool any_left(struct family *f)
 
 void gpc_family_end(pid_t child, bool own_group, bool reaped, int *ret_status)
 {
-	struct family f = { .child = child, .reaped = reaped,
-		.group = own_group ? child : 0 };
+	struct family f = { .child = child, .reaped = reaped };
 	int64_t until = gpc_boot_ms() + PATIENCE_MS;
 
-	if (!own_group)
-		find_members(&f);
+	if (own_group) {
+		gpc_program_end(child, true, reaped, ret_status);
+		return;
+	}
+	find_members(&f);
 	signal_all(&f, SIGTERM);
 	while (any_left(&f)) {
 		int64_t now = gpc_boot_ms();

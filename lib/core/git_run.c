@@ -6,16 +6,13 @@
 #include "core/git_run.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/program.h"
 #include "base/time.h"
 #include "core/family.h"
 
@@ -158,38 +155,11 @@ static void fill_argv(const struct gpc_git_call *call, const char *scope,
 
 /* --- the process ----------------------------------------------------------- */
 struct process {
-	pid_t pid;
-	int out, said;          /* where we read its stdout and stderr */
+	struct gpc_program_run run;
 	bool ended;             /* then: */
 	int status;
 	int64_t ended_ms;
 };
-
-/* In the child: only what is safe after fork. */
-static void become(const struct gpc_git_call *call, char *const *argv,
-	char **env, int out, int said, int told)
-{
-	struct sigaction plain = {.sa_handler = SIG_DFL};
-	int none = open("/dev/null", O_RDONLY);
-	int sys;
-
-	sigemptyset(&plain.sa_mask);
-	sigaction(SIGPIPE, &plain, NULL);
-	sigaction(SIGXFSZ, &plain, NULL);
-	umask(022);             /* the folders around it are private */
-	if (!call->ask)
-		setpgid(0, 0);
-	if (none >= 0 && dup2(none, STDIN_FILENO) >= 0 &&
-		dup2(out, STDOUT_FILENO) >= 0 &&
-		dup2(said, STDERR_FILENO) >= 0 && chdir(call->dir) == 0) {
-		environ = env;
-		execvp(argv[0], argv);
-	}
-	sys = errno;
-	if (write(told, &sys, sizeof(sys)) < 0)
-		_exit(126);
-	_exit(127);
-}
 
 static int no_git(int sys, struct gpc_error *err)
 {
@@ -204,73 +174,22 @@ static int no_git(int sys, struct gpc_error *err)
 }
 
 static int start(const struct gpc_git_call *call, char *const *argv,
-	char **env, struct process *ret_p, struct gpc_error *err)
+	char *const *env, struct gpc_program_run *ret_run, struct gpc_error *err)
 {
-	int out[2] = {-1, -1}, said[2] = {-1, -1}, told[2] = {-1, -1};
-	int sys = 0, r = gpc_pipe(out, err);
-	ssize_t n = 0;
-	pid_t pid = -1;
+	const struct gpc_program program = {
+		.argv = argv, .env = env, .dir = call->dir,
+		.place = call->ask ? GPC_PROGRAM_WITH_US : GPC_PROGRAM_GROUP,
+		.open_files = true,     /* the folders around them are private */
+	};
+	int sys = 0;
+	int r = gpc_program_start(&program, ret_run, &sys, err);
 
-	if (!r)
-		r = gpc_pipe(said, err);
-	if (!r)
-		r = gpc_pipe(told, err);
-	if (!r) {
-		pid = fork();
-		if (pid == 0)
-			become(call, argv, env, out[1], said[1], told[1]);
-		if (pid < 0)
-			r = gpc_fail_sys(err, errno, "cannot start git");
-	}
-	gpc_close(&out[1]);
-	gpc_close(&said[1]);
-	gpc_close(&told[1]);
-	if (pid > 0) {
-		if (!call->ask)
-			setpgid(pid, pid);
-		do
-			n = read(told[0], &sys, sizeof(sys));
-		while (n < 0 && errno == EINTR);
-	}
-	gpc_close(&told[0]);
-	if (n > 0) {
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
-		r = no_git(sys, err);
-	}
-	if (r) {
-		gpc_close(&out[0]);
-		gpc_close(&said[0]);
-		return r;
-	}
-	*ret_p = (struct process){.pid = pid, .out = out[0], .said = said[0]};
-	return 0;
-}
-
-/* Takes what is there; closes at the end. False: more than may come. */
-static bool take(int *fd, struct gpc_buf *to, size_t max, bool must_fit)
-{
-	char piece[16384];
-	ssize_t n = read(*fd, piece, sizeof(piece));
-
-	if (n < 0 && (errno == EINTR || errno == EAGAIN))
-		return true;
-	if (n <= 0) {
-		gpc_close(fd);
-		return true;
-	}
-	if (to->len + (size_t)n <= max)
-		gpc_buf_add(to, piece, (size_t)n);
-	else if (must_fit)
-		return false;
-	return true;
+	return sys ? no_git(sys, err) : r;
 }
 
 static bool is_ended(struct process *p)
 {
-	pid_t w = p->ended ? p->pid : waitpid(p->pid, &p->status, WNOHANG);
-
-	if (!p->ended && (w == p->pid || (w < 0 && errno != EINTR))) {
+	if (!p->ended && gpc_program_is_ended(p->run.pid, &p->status)) {
 		p->ended = true;
 		p->ended_ms = gpc_boot_ms();
 	}
@@ -289,21 +208,21 @@ static int gather(const struct gpc_git_call *call, struct process *p,
 {
 	size_t max = out->max ? out->max : OUT_MAX;
 
-	while ((p->out >= 0 || p->said >= 0) && !lingers(p)) {
+	while ((p->run.out >= 0 || p->run.said >= 0) && !lingers(p)) {
 		struct pollfd fds[] = {
-			{.fd = p->out, .events = POLLIN},
-			{.fd = p->said, .events = POLLIN},
+			{.fd = p->run.out, .events = POLLIN},
+			{.fd = p->run.said, .events = POLLIN},
 		};
 
 		if (gpc_canceled(call->cancel))
 			return gpc_fail(err, GPC_ECANCELED, "interrupted");
 		if (poll(fds, 2, TICK_MS) < 0 && errno != EINTR)
 			return gpc_fail_sys(err, errno, "cannot wait for git");
-		if (fds[0].revents && !take(&p->out, out, max, true))
+		if (fds[0].revents && !gpc_program_take(&p->run.out, out, max))
 			return gpc_fail(err, GPC_EPROTO, "git said more than "
 				"%zu MiB", max >> 20);
 		if (fds[1].revents)
-			take(&p->said, said, SAID_MAX, false);
+			gpc_program_take(&p->run.said, said, SAID_MAX);
 	}
 	return 0;
 }
@@ -470,13 +389,13 @@ int gpc_git_run(const struct gpc_git_call *call, const char *const *args,
 	gpc_auto(gpc_buf) struct gpc_buf own = {0}, said = {0};
 	gpc_autostr *scope = call->url && call->token ?
 		token_scope(call->url) : NULL;
-	struct process p;
+	struct process p = {0};
 	bool failed;
 	int r;
 
 	fill_argv(call, scope, args, &argv);
 	fill_env(call, scope, &env);
-	r = start(call, argv.v, env.v, &p, err);
+	r = start(call, argv.v, env.v, &p.run, err);
 	if (r)
 		return r;
 	r = gather(call, &p, out ? out : &own, &said, err);
@@ -486,10 +405,10 @@ int gpc_git_run(const struct gpc_git_call *call, const char *const *args,
 		r = gpc_fail(err, GPC_ECANCELED, "interrupted");
 	failed = r || !WIFEXITED(p.status) || WEXITSTATUS(p.status) != 0;
 	/* It takes its helpers along, mostly. */
-	if (failed && (r || p.out >= 0 || p.said >= 0))
-		gpc_family_end(p.pid, !call->ask, p.ended, &p.status);
-	gpc_close(&p.out);
-	gpc_close(&p.said);
+	if (failed && (r || p.run.out >= 0 || p.run.said >= 0))
+		gpc_family_end(p.run.pid, !call->ask, p.ended, &p.status);
+	gpc_close(&p.run.out);
+	gpc_close(&p.run.said);
 	if (r || !failed)
 		return r;
 	gpc_buf_addc(&said, '\n');

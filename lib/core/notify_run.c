@@ -3,44 +3,17 @@
 #include "core/notify_run.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/fd.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/program.h"
 #include "base/time.h"
 
-extern char **environ;
-
 #define NOT_RUN 127             /* as shells say it */
-
-/* In the child: only what is safe after fork. */
-static void become(char *const *argv, char **env, const char *dir)
-{
-	struct sigaction plain = {.sa_handler = SIG_DFL};
-	int none = open("/dev/null", O_RDONLY);
-
-	sigemptyset(&plain.sa_mask);
-	sigaction(SIGPIPE, &plain, NULL);
-	sigaction(SIGXFSZ, &plain, NULL);
-	sigaction(SIGHUP, &plain, NULL);
-	sigprocmask(SIG_SETMASK, &plain.sa_mask, NULL);
-	setsid();
-	if (none < 0 || dup2(none, STDIN_FILENO) < 0 ||
-		dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
-		_exit(NOT_RUN);
-	if (chdir(dir) < 0 && chdir("/") < 0)
-		_exit(NOT_RUN);
-	gpc_close_from(STDERR_FILENO + 1);
-	environ = env;
-	execvp(argv[0], argv);
-	_exit(NOT_RUN);
-}
 
 /* Borrowed words, NULL at the end; owned. */
 static char **pointers(const struct gpc_strv *words)
@@ -57,20 +30,19 @@ int gpc_notice_start(const struct gpc_strv *command, const struct gpc_strv *env,
 {
 	gpc_autostr *home = NULL;
 	char **argv = pointers(command), **envp = pointers(env);
-	pid_t pid;
-	int sys;
+	struct gpc_program_run run;
+	int r, sys;
 
 	if (gpc_home(&home, NULL) < 0)
 		home = gpc_strdup("/");
-	pid = fork();
-	if (pid == 0)
-		become(argv, envp, home);
-	sys = errno;
+	r = gpc_program_start(&(struct gpc_program){
+		.argv = argv, .env = envp, .dir = home, .else_dir = "/",
+		.place = GPC_PROGRAM_SESSION}, &run, &sys, err);
 	free(argv);
 	free(envp);
-	if (pid < 0)
-		return gpc_fail_sys(err, sys, "cannot start it");
-	*ret_run = (struct gpc_notice_run){.pid = pid,
+	if (r)
+		return r;
+	*ret_run = (struct gpc_notice_run){.pid = run.pid,
 		.started_ms = gpc_boot_ms()};
 	snprintf(ret_run->program, sizeof(ret_run->program), "%s",
 		command->v[0]);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/proc.h"
 #include "base/time.h"
 #include "creds/process.h"
 
@@ -109,6 +110,24 @@ TEST(test_too_much)
 	assert_true(out.len <= GPC_PROCESS_MAX_OUT);
 }
 
+/* What it started goes with it, also what does not heed SIGTERM. */
+TEST(test_group)
+{
+	gpc_auto(gpc_buf) struct gpc_buf out = {0};
+	struct gpc_error err = {0};
+	uint64_t start;
+	pid_t left;
+
+	assert_fails(run("sh -c \"trap '' TERM; exec >/dev/null 2>&1; "
+		"while :; do sleep 1; done\" & echo \"$!\"; "
+		"while :; do echo 0123456789012345678901234567890; done",
+		60000, NULL, &out, &err), GPC_EPROTO);
+	left = (pid_t)atoi(gpc_buf_str(&out));
+	assert_true(left > 0);
+	start = gpc_proc_start(left);
+	assert_false(start && gpc_proc_alive(left, start));
+}
+
 TEST(test_cannot_start)
 {
 	gpc_auto(gpc_strv) struct gpc_strv argv = {0};
@@ -144,6 +163,7 @@ int main(void)
 		cmocka_unit_test(test_run),
 		cmocka_unit_test(test_hang),
 		cmocka_unit_test(test_too_much),
+		cmocka_unit_test(test_group),
 		cmocka_unit_test(test_cannot_start),
 		cmocka_unit_test(test_cancel),
 	};
