@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "cmd/wrap.h"
 
-enum { WIDTH = 80, NARROWEST = 20, NAME_COLUMN = 14 };
+enum { WIDTH = 80, NARROWEST = 20, NAME_COLUMN = 14, USAGE = 7 };
 
 size_t gpc_help_width(const struct gpc_out *o)
 {
@@ -91,6 +91,7 @@ int gpc_help_print(struct gpc_cmd *c, const struct gpc_buf *text,
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
 	size_t width = gpc_help_width(&c->out);
 	struct gpc_str rest = {text->data, text->len}, line;
+	bool usage = true;              /* until the first empty line */
 	int r = gpc_buf_check(text, err);
 
 	if (r)
@@ -102,10 +103,13 @@ int gpc_help_print(struct gpc_cmd *c, const struct gpc_buf *text,
 	while (gpc_str_split(&rest, '\n', &line)) {
 		gpc_autostr *one = gpc_strndup(line.ptr, line.len);
 
-		if (gpc_utf8_width(one) > width)
-			gpc_wrap_talk(one, width, &b);
-		else
+		usage = usage && line.len > 0;
+		if (gpc_utf8_width(one) <= width)
 			gpc_buf_addf(&b, "%s\n", one);
+		else if (usage && line.len > USAGE)
+			gpc_wrap_line(one, USAGE, USAGE + 2, width, &b);
+		else
+			gpc_wrap_talk(one, width, &b);
 	}
 	r = gpc_buf_check(&b, err);
 	return r ? r : gpc_out_print(&c->out, err, "%s", gpc_buf_str(&b));

@@ -10,11 +10,14 @@
 #include "cmd/job_metrics.h"
 #include "cmd/pause.h"
 #include "cmd/phrase.h"
+#include "cmd/wrap.h"
 #include "core/notify.h"
 #include "core/supervise.h"
 #include "model/spec_notify.h"
 #include "record/checkpoint.h"
 #include "record/update.h"
+
+enum { LABEL = 13 };            /* columns of "Checkpoints: " */
 
 struct detail {
 	struct gpc_cmd *c;
@@ -25,10 +28,17 @@ struct detail {
 static void row(struct detail *d, const char *label, const char *text)
 {
 	gpc_autostr *safe = gpc_str_printable(text, strlen(text));
+	gpc_autostr *line = gpc_format("%-*s%s", LABEL, label, safe);
+	size_t width = d->c->out.width > 0 ? (size_t)d->c->out.width : SIZE_MAX;
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
 
+	if (gpc_utf8_width(line) > width)
+		gpc_wrap_line(line, LABEL, LABEL * 2 < width ? LABEL : 2, width,
+			&b);
+	else
+		gpc_buf_addf(&b, "%s\n", line);
 	if (!d->r)
-		d->r = gpc_out_print(&d->c->out, d->err, "%-13s%s\n", label,
-			safe);
+		d->r = gpc_out_print(&d->c->out, d->err, "%s", gpc_buf_str(&b));
 }
 
 static void blank(struct detail *d)

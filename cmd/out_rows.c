@@ -2,7 +2,8 @@
  * up by what a terminal shows. On a terminal that is too narrow the columns that
  * allow it are cut; when that is not enough, they are left out, then names are
  * cut, and then the other columns are left out from the right, never the first
- * two, nor those to be kept, nor any of -o wide. Nothing is cut anywhere else.
+ * two, nor those to be kept. Of -o wide no column is left out, and none is cut when
+ * that is not enough. Nothing is cut anywhere else.
  */
 #include <string.h>
 
@@ -165,8 +166,12 @@ static void grid_fit(struct grid *g, size_t width, bool may_drop)
 	full = gpc_alloc(size + 1);
 	memcpy(full, g->widths, size);
 	grid_cut(g, width, GPC_COL_F_CUT, NARROWEST);
-	if (!may_drop || grid_width(g) <= width)
+	if (grid_width(g) <= width)
 		return;
+	if (!may_drop) {        /* lines break anyhow: with all there is */
+		memcpy(g->widths, full, size);
+		return;
+	}
 	grid_drop(g, width, true);
 	grid_cut(g, width, GPC_COL_F_NAME, NARROW_NAME);
 	grid_drop(g, width, false);

@@ -98,11 +98,9 @@ static size_t word_length(const char *s)
 	return n;
 }
 
-void gpc_wrap_talk(const char *line, size_t width, struct gpc_buf *out)
+void gpc_wrap_line(const char *line, size_t lead, size_t hang, size_t width,
+	struct gpc_buf *out)
 {
-	size_t label = label_end(line), lead = label ? label :
-		strspn(line, " ");
-	size_t hang = label && label * 2 < width ? label : lead + HANG;
 	size_t column = shown_width(line, lead), n;
 	bool first = true;
 
@@ -125,4 +123,13 @@ void gpc_wrap_talk(const char *line, size_t width, struct gpc_buf *out)
 		first = false;
 	}
 	gpc_buf_addc(out, '\n');
+}
+
+void gpc_wrap_talk(const char *line, size_t width, struct gpc_buf *out)
+{
+	size_t label = label_end(line), lead = label ? label :
+		strspn(line, " ");
+	size_t hang = label && label * 2 < width ? label : lead + HANG;
+
+	gpc_wrap_line(line, lead, hang, width, out);
 }

@@ -175,8 +175,20 @@ for columns in 40 80 200; do
 	fits $columns "submit -d fits $columns columns"
 	gpc wait shown >/dev/null 2>&1
 done
-terminal 80 "$GPUCLOUD_BIN" status ended
-fits 80 "one job fits 80 columns"
+for columns in 30 40 80; do
+	terminal $columns "$GPUCLOUD_BIN" status ended
+	fits $columns "one job fits $columns columns"
+	terminal $columns "$GPUCLOUD_BIN" checkpoint --help
+	fits $columns "help of a command fits $columns columns"
+done
+terminal 40 "$GPUCLOUD_BIN" status ended
+like "$plain" "^Submitted:   [-0-9]+ [0-9:]+ " "40 columns: what one job is stands"
+like "$plain" "^             [a-z(]" "40 columns: below itself"
+terminal 40 "$GPUCLOUD_BIN" checkpoint --help
+is "$(printf '%s\n' "$plain" | tr -d '\r' | sed -n '1,4p')" "usage: gpucloud checkpoint save
+         [OPTION]... [JOB]
+       gpucloud checkpoint list
+         [OPTION]... [JOB]" "40 columns: each way to call it hangs alike"
 terminal 80 "$GPUCLOUD_BIN" help
 fits 80 "help fits 80 columns"
 terminal 10 "$GPUCLOUD_BIN" status

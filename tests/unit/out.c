@@ -225,6 +225,12 @@ static void test_wide_and_record(void **state)
 	expect(&c,
 "NAME   STATE  NODES  PAID SO FAR     SIZE    RAN  SPOT  LOAD  TAGS\n"
 "train  BUSY       2        $1.23  1.5 KiB  1m30s  yes    0.5  x,y\n");
+	/* too narrow for all: nothing is lost besides the lines */
+	begin(&c, GPC_OUT_WIDE, 30);
+	assert_int_equal(gpc_out_rows(&c.o, &table, rows + 1, 1, NULL), 0);
+	expect(&c,
+"NAME              STATE  NODES  PAID SO FAR  SIZE  RAN  SPOT  LOAD  TAGS\n"
+"größe,\"x\"\\x1b[2J  IDLE       0            -   0 B    -  no       -  -\n");
 	begin(&c, GPC_OUT_TABLE, 0);
 	assert_int_equal(gpc_out_record(&c.o, &table, &rows[0], NULL), 0);
 	expect(&c,
