@@ -238,7 +238,7 @@ struct gpc_call gpc_bucket_op_call(struct gpc_bucket_op *op)
 {
 	return (struct gpc_call){
 		.request = &op->request, .repeatable = true,
-		.max_body = op->max_body, .sign = sign, .judge = judge,
+		.max_body = op->max_body, .max_tries = op->max_tries, .sign = sign, .judge = judge,
 		.sink = op->sink ? pass_on : NULL,
 		.head = op->head ? see_head : NULL,
 		.rewind = op->rewind ? go_back : NULL,

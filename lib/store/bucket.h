@@ -88,6 +88,9 @@ struct gpc_bucket_rules {
 	/* Whether if-absent was honoured, from a success. May be NULL. */
 	int (*kept)(const struct gpc_reply *reply, struct gpc_error *err);
 	const char *parts_xmlns;        /* NULL: none */
+	/* Completes each request of an upload in parts. May be NULL. */
+	void (*parts)(struct gpc_bucket_op *op);
+	bool parts_overwrite;           /* their end knows no if-absent */
 
 	void (*asks_page)(struct gpc_request *r, const struct gpc_bucket_page *p);
 	int (*reads_page)(const char *text, size_t n,
@@ -113,6 +116,7 @@ struct gpc_bucket_op {
 	const struct gpc_body *check;   /* the reply must tell its sum, if any */
 	uint64_t sum;                   /* of check */
 	size_t max_body;
+	int max_tries;                  /* 0: as the net has it */
 	char *signed_region;            /* of the newest try */
 	bool moved;                     /* another region was found once */
 	int tries;

@@ -23,5 +23,9 @@ struct gpc_bucket_refusal {
 /* Sets err. */
 enum gpc_net_verdict gpc_bucket_refuse(const struct gpc_reply *reply,
 	const struct gpc_bucket_refusal *how, struct gpc_error *err);
+/* A body that is XML. A key within it may hold what XML cannot: then it is left out.
+ * GPC_EPROTO. */
+int gpc_bucket_xml(const struct gpc_reply *reply, struct gpc_xml **ret_root,
+	struct gpc_error *err) gpc_must_check;
 /* The body's root, where that is an <Error>; owned, NULL else. */
 struct gpc_xml *gpc_bucket_xml_error(const struct gpc_reply *reply);

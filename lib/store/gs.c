@@ -131,6 +131,18 @@ static void ask_page(struct gpc_request *r, const struct gpc_bucket_page *p)
 		gpc_pairs_add(query, "pageToken", p->token);
 }
 
+/* Only the XML API has uploads in parts. */
+static void use_xml(struct gpc_bucket_op *op)
+{
+	gpc_autostr *sum = gpc_gs_sum_text(op->sum);
+
+	op->is_xml = true;
+	gpc_gs_xml_url(&op->bucket->address, op->key, &op->request.url);
+	if (gpc_pairs_has(&op->request.url.query, "partNumber"))
+		gpc_pairs_setf(&op->request.headers, "x-goog-hash", "crc32c=%s",
+			sum);
+}
+
 static const struct gpc_bucket_rules rules = {
 	.form = &gpc_gs_form,
 	.cloud = GPC_CLOUD_GCP,
@@ -151,6 +163,9 @@ static const struct gpc_bucket_rules rules = {
 	.writes = write_media,
 	.puts_large = gpc_gs_upload,
 	.if_absent = if_absent,
+	.parts_xmlns = "http://s3.amazonaws.com/doc/2006-03-01/",
+	.parts = use_xml,
+	.parts_overwrite = true,
 	.asks_page = ask_page,
 	.reads_page = gpc_gs_read_page,
 };

@@ -52,67 +52,62 @@ static int describe(struct gpc_objects_task *t, const struct gpc_reply *reply,
 	return r;
 }
 
-struct look {
-	struct gpc_objects_task t;
-	struct gpc_error why;           /* nothing is there */
-};
-
 static void bucket_looked_for(void *arg, int r, const struct gpc_reply *reply,
 	const struct gpc_error *err)
 {
-	struct look *l = arg;
-	const struct gpc_error *why = r == -GPC_ECONFIG ? err : &l->why;
+	struct gpc_objects_task *t = arg;
+	const struct gpc_error *why = r == -GPC_ECONFIG ? err : &t->why;
 
 	(void)reply;
-	gpc_objects_task_end(&l->t, -(int)why->code, why);
+	gpc_objects_task_end(t, -(int)why->code, why);
 }
 
-static void look_for_bucket(struct look *l, const struct gpc_error *err)
+static void look_for_bucket(struct gpc_objects_task *t, const struct gpc_error *err)
 {
 	struct gpc_error own;
 	int r;
 
-	l->why = *err;
-	r = gpc_objects_task_op(&l->t, "GET", NULL, &own);
-	gpc_pairs_add(&l->t.op.request.url.query, "list-type", "2");
-	gpc_pairs_add(&l->t.op.request.url.query, "max-keys", "1");
+	t->why = *err;
+	r = gpc_objects_task_op(t, "GET", NULL, &own);
+	gpc_pairs_add(&t->op.request.url.query, "list-type", "2");
+	gpc_pairs_add(&t->op.request.url.query, "max-keys", "1");
 	if (r == 0)
-		r = gpc_objects_task_send(&l->t, bucket_looked_for, &own);
-	gpc_objects_task_went_on(&l->t, r, &own);
+		r = gpc_objects_task_send(t, bucket_looked_for, &own);
+	gpc_objects_task_went_on(t, r, &own);
 }
 
 static void looked(void *arg, int r, const struct gpc_reply *reply,
 	const struct gpc_error *err)
 {
-	struct look *l = arg;
+	struct gpc_objects_task *t = arg;
 	struct gpc_error own;
 
-	if (r == -GPC_ENOTFOUND && l->t.bucket->rules->heads_are_mute &&
-		!atomic_load(&l->t.bucket->is_there)) {
-		look_for_bucket(l, err);
+	if (r == -GPC_ENOTFOUND && t->bucket->rules->heads_are_mute &&
+		!atomic_load(&t->bucket->is_there)) {
+		look_for_bucket(t, err);
 		return;
 	}
 	if (r == 0) {
-		r = describe(&l->t, reply, &own);
+		r = describe(t, reply, &own);
 		err = &own;
 	}
-	gpc_objects_task_end(&l->t, r, err);
+	gpc_objects_task_end(t, r, err);
 }
 
 int gpc_objects_look(const struct gpc_objects *o, struct gpc_net_loop *loop,
 	const char *key, gpc_object_done_fn *done, void *arg, struct gpc_error *err)
 {
 	const struct gpc_bucket_rules *rules = o->bucket->rules;
-	struct look *l;
-	int r = gpc_objects_task_new(o, loop, sizeof(*l), "looking at", key, done,
-		arg, &l, err);
+	struct gpc_objects_task *t;
+	int r = gpc_objects_task_new(o, loop, sizeof(*t), "looking at", key, done,
+		arg, &t, err);
 
 	if (r < 0)
 		return r;
-	r = gpc_objects_task_op(&l->t, rules->describes ? "GET" : "HEAD", key, err);
+	r = gpc_objects_task_op(t, rules->describes ? "GET" : "HEAD", key, err);
 	if (r == 0 && rules->looks)
-		rules->looks(&l->t.op.request);
+		rules->looks(&t->op.request);
 	if (r == 0)
-		r = gpc_objects_task_send(&l->t, looked, err);
-	return gpc_objects_task_started(&l->t, r);
+		r = gpc_objects_task_send(t, looked, err);
+	return gpc_objects_task_started(t, r);
 }

@@ -7,7 +7,6 @@ struct put {
 	struct gpc_body body;
 	bool if_absent;
 	bool has_class;
-	struct gpc_error why;           /* another object is there */
 };
 
 static void compared(void *arg, int r, const struct gpc_object_result *result,
@@ -17,7 +16,7 @@ static void compared(void *arg, int r, const struct gpc_object_result *result,
 
 	(void)result;
 	(void)err;
-	gpc_objects_task_end(&p->t, r == 0 ? 0 : -(int)p->why.code, &p->why);
+	gpc_objects_task_end(&p->t, r == 0 ? 0 : -(int)p->t.why.code, &p->t.why);
 }
 
 static void look_whose(struct put *p, const struct gpc_error *err)
@@ -26,7 +25,7 @@ static void look_whose(struct put *p, const struct gpc_error *err)
 	struct gpc_error own;
 	int r;
 
-	p->why = *err;
+	p->t.why = *err;
 	r = gpc_objects_compare(&o, p->t.loop, p->t.key, &p->body, compared, p,
 		&own);
 	gpc_objects_task_went_on(&p->t, r, &own);

@@ -85,6 +85,28 @@ void gpc_objects_tasks_free(struct gpc_bucket *b)
 		gpc_objects_task_free(b->tasks);
 }
 
+static struct gpc_objects_task *find_task(struct gpc_bucket *b,
+	const struct gpc_net_loop *loop)
+{
+	struct gpc_objects_task *t;
+
+	pthread_mutex_lock(&b->lock);
+	t = b->tasks;
+	while (t && t->loop != loop)
+		t = t->next;
+	pthread_mutex_unlock(&b->lock);
+	return t;
+}
+
+void gpc_objects_loop_free(struct gpc_bucket *b, struct gpc_net_loop *loop)
+{
+	struct gpc_objects_task *t;
+
+	gpc_net_loop_free(loop);
+	while (loop && (t = find_task(b, loop)))
+		gpc_objects_task_free(t);
+}
+
 int gpc_objects_task_op(struct gpc_objects_task *t, const char *method,
 	const char *key, struct gpc_error *err)
 {
@@ -167,8 +189,10 @@ void gpc_objects_once_done(void *arg, int r,
 int gpc_objects_once_wait(struct gpc_objects_once *once, int r,
 	struct gpc_error *err)
 {
-	if (r == 0)
-		r = gpc_net_loop_run(once->loop, -1, NULL, err);
+	if (r < 0)
+		return r;
+	r = gpc_net_loop_run(once->loop, -1, NULL, err);
+	once->failed = r < 0;
 	if (r < 0)
 		return r;
 	if (once->r < 0 && err)
@@ -178,7 +202,9 @@ int gpc_objects_once_wait(struct gpc_objects_once *once, int r,
 
 void gpc_objects_once_clear(struct gpc_objects_once *once)
 {
-	if (once->loop)
+	if (once->loop && once->failed)
+		gpc_objects_loop_free(once->bucket, once->loop);
+	else if (once->loop)
 		gpc_net_loop_return(once->bucket->net, once->loop);
 	free(once->keep);
 	free(once->text);

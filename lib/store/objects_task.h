@@ -20,6 +20,7 @@ struct gpc_objects_task {
 	char *keep, *text;              /* what result points to; owned */
 	gpc_object_done_fn *done;
 	void *arg;
+	struct gpc_error why;           /* for later: what the first request said */
 	void (*clear)(struct gpc_objects_task *t);      /* of its kind; or NULL */
 };
 
@@ -46,6 +47,9 @@ int gpc_objects_task_started(struct gpc_objects_task *t, int r);
 void gpc_objects_task_went_on(struct gpc_objects_task *t, int r,
 	const struct gpc_error *err);
 
+/* Frees a loop and the tasks that were under way on it. */
+void gpc_objects_loop_free(struct gpc_bucket *b, struct gpc_net_loop *loop);
+
 /* The strings of an info move into *keep. */
 void gpc_objects_keep(struct gpc_object_info *i, char **keep);
 
@@ -57,6 +61,7 @@ void gpc_objects_keep(struct gpc_object_info *i, char **keep);
 struct gpc_objects_once {
 	struct gpc_bucket *bucket;
 	struct gpc_net_loop *loop;
+	bool failed;                    /* the loop itself */
 	int r;
 	struct gpc_error err;
 	struct gpc_object_result result;

@@ -14,6 +14,8 @@
 #include "store/s3_address.h"
 #include "store/s3_error.h"
 
+#define IN_XML "<ChecksumCRC64NVME>"
+
 static int settle(struct gpc_bucket *b, struct gpc_error *err)
 {
 	struct gpc_bucket_address *a = &b->address;
@@ -72,7 +74,14 @@ static bool told_sum(const struct gpc_reply *reply, uint64_t *ret_sum)
 {
 	const char *text = gpc_reply_header(reply, "x-amz-checksum-crc64nvme");
 	const char *kind = gpc_reply_header(reply, "x-amz-checksum-type");
+	const char *end;
 
+	if (!text && reply->body.len) { /* the end of an upload in parts */
+		text = strstr(reply->body.data, IN_XML);
+		end = text ? strchr(text + strlen(IN_XML), '<') : NULL;
+		return end && gpc_bucket_read_sum(text + strlen(IN_XML),
+			(size_t)(end - text) - strlen(IN_XML), 8, ret_sum);
+	}
 	return text && reply->status != 206 && !gpc_eq(kind, "COMPOSITE") &&
 		gpc_bucket_read_sum(text, strlen(text), 8, ret_sum);
 }

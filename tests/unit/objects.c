@@ -9,6 +9,7 @@
 static struct bed bed;
 
 enum { S3, OSS, GS, KINDS };
+#define WITH_PARTS GS
 static const char *const services[KINDS] = { "s3", "oss", "gcs" };
 
 static char *url_of(int kind, const char *key)
@@ -493,6 +494,261 @@ TEST(puts_if_absent_have_one_winner)
 	}
 }
 
+/* --- uploads in parts ------------------------------------------------------------------ */
+
+#define PART (5 << 20)
+
+static char *begin_upload(struct gpc_objects *o, const char *key,
+	const struct gpc_object_options *options)
+{
+	struct gpc_net_loop *loop = gpc_net_loop_borrow(bed.net);
+	gpc_auto(outcome) struct outcome out = {0};
+
+	assert_ok(gpc_objects_begin(o, loop, key, options, done, &out, &err));
+	assert_ok(finish(loop, &out));
+	assert_non_null(out.text);
+	return gpc_steal(&out.text);
+}
+
+static int end_upload(struct gpc_objects *o, const char *key, const char *upload,
+	const struct gpc_object_part *parts, int n,
+	const struct gpc_object_options *options)
+{
+	struct gpc_net_loop *loop = gpc_net_loop_borrow(bed.net);
+	gpc_auto(outcome) struct outcome out = {0};
+
+	assert_ok(gpc_objects_end(o, loop, key, upload, parts, n, options, done,
+		&out, &err));
+	return finish(loop, &out);
+}
+
+static int drop_upload(struct gpc_objects *o, const char *key, const char *upload)
+{
+	struct gpc_net_loop *loop = gpc_net_loop_borrow(bed.net);
+	gpc_auto(outcome) struct outcome out = {0};
+
+	assert_ok(gpc_objects_drop(o, loop, key, upload, done, &out, &err));
+	return finish(loop, &out);
+}
+
+/* Three parts, the last one first, all at once. */
+static void send_parts(struct gpc_objects *o, const char *key, const char *upload,
+	const char *data, size_t size, struct gpc_object_part parts[3])
+{
+	struct gpc_net_loop *loop = gpc_net_loop_borrow(bed.net);
+	struct outcome out[3] = {0};
+
+	for (int i = 2; i >= 0; i--) {
+		size_t at = (size_t)i * PART;
+		const struct gpc_body body = { .data = data + at,
+			.size = i < 2 ? PART : size - at };
+
+		parts[i].size = body.size;
+		assert_ok(gpc_objects_part(o, loop, key, upload, i + 1, &body, done,
+			&out[i], &err));
+	}
+	assert_ok(gpc_net_loop_run(loop, -1, NULL, &err));
+	gpc_net_loop_return(bed.net, loop);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(out[i].n, 1);
+		if (out[i].r < 0)
+			fail_msg("part %d: %s", i + 1, out[i].err.msg);
+		parts[i].etag = gpc_steal(&out[i].text);
+		parts[i].sum = out[i].result.sum;
+		assert_true(parts[i].sum == gpc_objects_sum(o, 0,
+			data + (size_t)i * PART, parts[i].size));
+		outcome_clear(&out[i]);
+	}
+}
+
+static void free_parts(struct gpc_object_part parts[3])
+{
+	for (int i = 0; i < 3; i++)
+		free(parts[i].etag);
+}
+
+#define LARGE (2 * PART + 12345)
+
+static char *large_data(void)
+{
+	char *data = gpc_array(LARGE, 1);
+	uint32_t x = 1;
+
+	for (size_t i = 0; i < LARGE; i++) {
+		x = x * 1664525 + 1013904223;
+		data[i] = (char)(x >> 24);
+	}
+	return data;
+}
+
+static int uploads_left(int kind)
+{
+	gpc_autostr *what = gpc_format("objects?service=%s&sha256=0", services[kind]);
+	gpc_autoptr(gpc_json) *j = bed_control(&bed, what, NULL);
+	const struct gpc_json *u = gpc_json_first(gpc_json_get(j, "uploads"));
+	int n = 0;
+
+	for (; u; u = gpc_json_next(u))
+		n++;
+	return n;
+}
+
+static void fault(int kind, const char *operation, const char *more)
+{
+	gpc_autostr *text = gpc_format("{\"service\": \"%s\", \"operation\": \"%s\", "
+		"%s}", services[kind], operation, more);
+
+	bed_tell(&bed, "faults", text);
+}
+
+static void all_faults_used(void)
+{
+	gpc_autoptr(gpc_json) *j = bed_control(&bed, "faults", NULL);
+	const struct gpc_json *f = gpc_json_first(gpc_json_get(j, "faults"));
+
+	for (; f; f = gpc_json_next(f))
+		assert_true(gpc_json_get_int(f, "used", 0) > 0);
+}
+
+static void is_there(struct gpc_objects *o, const char *key, const char *data)
+{
+	struct gpc_object_info info;
+	gpc_autostr *kept = NULL;
+	gpc_auto(outcome) struct outcome out = {0};
+
+	assert_ok(gpc_objects_head(o, key, &info, &kept, &err));
+	assert_int_equal(info.size, LARGE);
+	assert_true(info.has_sum);
+	assert_true(info.sum == gpc_objects_sum(o, 0, data, LARGE));
+	assert_ok(get_range(o, key, 0, -1, NULL, &out));
+	assert_int_equal(out.body.len, LARGE);
+	assert_memory_equal(out.body.data, data, LARGE);
+}
+
+TEST(parts_come_in_any_order)
+{
+	static const char *const classes[KINDS] = { "STANDARD_IA", "IA",
+		"NEARLINE" };
+	/* XML cannot say the first; the second is all that it can */
+	static const char *const nasty[] = { "\x01\x1b /../a+b%", "<&>\"'" };
+	gpc_autostr *data = large_data();
+
+	for (int kind = 0; kind < WITH_PARTS; kind++)
+		for (size_t i = 0; i < COUNT(nasty); i++) {
+			gpc_autoptr(gpc_objects) *o = open_kind(kind);
+			const struct gpc_object_options options = {
+				.storage_class = classes[kind] };
+			gpc_autostr *upload = begin_upload(o, nasty[i], &options);
+			struct gpc_object_part parts[3] = {0};
+			struct gpc_object_info info;
+			gpc_autostr *kept = NULL;
+
+			send_parts(o, nasty[i], upload, data, LARGE, parts);
+			assert_ok(end_upload(o, nasty[i], upload, parts, 3, NULL));
+			is_there(o, nasty[i], data);
+			assert_ok(gpc_objects_head(o, nasty[i], &info, &kept, &err));
+			assert_string_equal(info.storage_class, classes[kind]);
+			assert_int_equal(uploads_left(kind), 0);
+			free_parts(parts);
+		}
+}
+
+TEST(lost_answers_of_uploads_are_settled)
+{
+	static const char *const lost[] = { "\"do\": \"reset\", \"effect\": true",
+		"\"do\": \"reset\"", "\"do\": \"error\", \"status\": 500, "
+		"\"effect\": true" };
+	static const char *const operations[] = { "CreateMultipartUpload",
+		"UploadPart", "CompleteMultipartUpload" };
+	gpc_autostr *data = large_data();
+
+	for (int kind = 0; kind < WITH_PARTS; kind++)
+		for (size_t i = 0; i < COUNT(lost); i++)
+			for (size_t k = 0; k < COUNT(operations); k++) {
+				gpc_autoptr(gpc_objects) *o = open_kind(kind);
+				struct gpc_object_part parts[3] = {0};
+				gpc_autostr *upload = NULL;
+
+				fault(kind, operations[k], lost[i]);
+				upload = begin_upload(o, "k", NULL);
+				send_parts(o, "k", upload, data, LARGE, parts);
+				assert_ok(end_upload(o, "k", upload, parts, 3, NULL));
+				is_there(o, "k", data);
+				assert_int_equal(uploads_left(kind), 0);
+				all_faults_used();
+				free_parts(parts);
+				bed_tell(&bed, "reset", "{}");
+			}
+}
+
+TEST(uploads_of_others_are_left_alone)
+{
+	gpc_autostr *data = large_data();
+
+	for (int kind = 0; kind < WITH_PARTS; kind++) {
+		gpc_autoptr(gpc_objects) *o = open_kind(kind);
+		gpc_autostr *theirs = begin_upload(o, "k", NULL), *ours = NULL;
+		gpc_autostr *longer = begin_upload(o, "kk", NULL);
+		struct gpc_object_part parts[3] = {0};
+
+		send_parts(o, "k", theirs, data, LARGE, parts);
+		fault(kind, "CreateMultipartUpload", "\"do\": \"reset\", "
+			"\"effect\": true");
+		ours = begin_upload(o, "k", NULL);
+		assert_int_equal(uploads_left(kind), 3);
+		assert_ok(end_upload(o, "k", theirs, parts, 3, NULL));
+		assert_ok(drop_upload(o, "k", ours));
+		assert_ok(drop_upload(o, "k", ours));
+		assert_ok(drop_upload(o, "kk", longer));
+		assert_int_equal(uploads_left(kind), 0);
+		free_parts(parts);
+	}
+}
+
+TEST(uploads_if_absent_have_one_winner)
+{
+	const struct gpc_object_options options = { .if_absent = true };
+	gpc_autostr *data = large_data();
+
+	for (int kind = 0; kind < GS; kind++) {
+		gpc_autoptr(gpc_objects) *o = open_kind(kind);
+		gpc_autostr *a = begin_upload(o, "k", &options);
+		gpc_autostr *b = begin_upload(o, "k", &options);
+		struct gpc_object_part parts[3] = {0}, others[3] = {0};
+
+		send_parts(o, "k", a, data, LARGE, parts);
+		data[1]++;
+		send_parts(o, "k", b, data, LARGE, others);
+		data[1]--;
+		fault(kind, "CompleteMultipartUpload", "\"do\": \"reset\", "
+			"\"effect\": true");
+		assert_ok(end_upload(o, "k", a, parts, 3, &options));
+		assert_fails(end_upload(o, "k", b, others, 3, &options),
+			GPC_ECONFLICT);
+		assert_ok(drop_upload(o, "k", b));
+		is_there(o, "k", data);
+		free_parts(parts);
+		free_parts(others);
+	}
+}
+
+TEST(uploads_to_cloud_storage_refuse_if_absent)
+{
+	const struct gpc_object_options options = { .if_absent = true };
+	gpc_autoptr(gpc_objects) *o = open_kind(GS);
+	struct gpc_net_loop *loop = gpc_net_loop_borrow(bed.net);
+	gpc_auto(outcome) struct outcome out = {0};
+
+	assert_fails(gpc_objects_begin(o, loop, "k", &options, done, &out, &err),
+		GPC_EUNSUPPORTED);
+	gpc_net_loop_return(bed.net, loop);
+	fault(GS, "CreateMultipartUpload", "\"do\": \"error\", \"status\": 501");
+	loop = gpc_net_loop_borrow(bed.net);
+	assert_ok(gpc_objects_begin(o, loop, "k", NULL, done, &out, &err));
+	assert_fails(finish(loop, &out), GPC_EUNSUPPORTED);
+	assert_has(err.msg, "XML API");
+}
+
 static int start(void **state)
 {
 	(void)state;
@@ -524,6 +780,11 @@ int main(void)
 		OVER_SERVERS(gets_go_on_after_a_break),
 		OVER_SERVERS(missing_buckets_are_not_missing_keys),
 		OVER_SERVERS(puts_if_absent_have_one_winner),
+		OVER_SERVERS(parts_come_in_any_order),
+		OVER_SERVERS(lost_answers_of_uploads_are_settled),
+		OVER_SERVERS(uploads_of_others_are_left_alone),
+		OVER_SERVERS(uploads_if_absent_have_one_winner),
+		OVER_SERVERS(uploads_to_cloud_storage_refuse_if_absent),
 	};
 
 	return cmocka_run_group_tests(tests, start, end);
