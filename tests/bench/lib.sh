@@ -24,7 +24,7 @@ gpc() { "$GPUCLOUD_BIN" "$@"; }
 # measure COMMAND…: sets $ms (wall), $cpu_ms (with its children, which another
 # load of the machine hardly changes) and $rss_kb (peak of the process).
 measure() {
-	/usr/bin/python3 - "$T/measured" "$@" <<'PY'
+	/usr/bin/python3 - "$T/measured" "$@" <<'PY' || return
 import os, sys, time
 began = time.monotonic()
 pid = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ, file_actions=[

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds gpucloud and measures it against named peers; prints one line a result.
-# Runs for some minutes and needs 14 GiB of disk (with --long: 45 GiB).
+# Runs for some minutes and needs 14 GiB of disk (with --long: 45 GiB, 9 of them in
+# memory).
 #   sh tests/bench/run.sh [--long]
 set -eu
 cd "$(dirname "$0")/../.."
@@ -15,7 +16,7 @@ SIGN_DRIVER=$build/tests/unit/sign-driver
 export GPUCLOUD_BIN PACK_DRIVER SIGN_DRIVER
 printf '%s, %s cores, %s\n' "$("$GPUCLOUD_BIN" --version | head -n 1)" \
 	"$(nproc)" "$(uname -sr)"
-for bench in startup submit pack trees logs flood sign; do
+for bench in startup submit pack trees logs flood sign transfer; do
 	printf '\n%s\n' "$bench"
 	sh "tests/bench/$bench.sh" "$@"
 done
