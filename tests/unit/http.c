@@ -1,147 +1,13 @@
 /* Transfers against a server that does on command what servers should not do. */
-#include "net_bed.h"
+#include "http_one.h"
 
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 
 #include "base/fd.h"
-#include "base/map.h"
 #include "base/time.h"
 #include "dep/crypto.h"
-#include "dep/http.h"
-#include "dep/http_parts.h"
-
-static struct bed bed;
-
-struct one {
-	struct gpc_http_exchange x;
-	int status, done, r, stop_at;
-	struct gpc_pairs headers;
-	struct gpc_buf body;
-	struct gpc_error err;
-	bool slow;
-};
-
-static int on_status(void *arg, int status, struct gpc_error *err)
-{
-	struct one *o = arg;
-
-	(void)err;
-	assert_int_equal(o->status, 0);
-	o->status = status;
-	return 0;
-}
-
-static int on_header(void *arg, const char *name, const char *value,
-	struct gpc_error *err)
-{
-	struct one *o = arg;
-
-	assert_int_equal(o->body.len, 0);
-	if (gpc_eq(name, "x-refuse"))
-		return gpc_fail(err, GPC_EPROTO, "not this header");
-	gpc_pairs_add(&o->headers, name, value);
-	return 0;
-}
-
-static int on_bytes(void *arg, const void *data, size_t n,
-	struct gpc_error *err)
-{
-	struct one *o = arg;
-
-	gpc_buf_add(&o->body, data, n);
-	if (o->stop_at && o->body.len >= (size_t)o->stop_at)
-		return gpc_fail(err, GPC_EIO, "the disk is full");
-	return 0;
-}
-
-static void on_done(void *arg, int r, const struct gpc_error *err)
-{
-	struct one *o = arg;
-
-	o->done++;
-	o->r = r;
-	o->err = *err;
-}
-
-static void prepare(struct one *o, const char *method)
-{
-	*o = (struct one){
-		.x = {
-			.method = method,
-			.body.fd = -1,
-			.status = on_status,
-			.header = on_header,
-			.sink = on_bytes,
-			.done = on_done,
-			.arg = o,
-		},
-	};
-}
-
-static void clear(struct one *o)
-{
-	gpc_pairs_clear(&o->headers);
-	gpc_buf_clear(&o->body);
-}
-
-static struct gpc_http *new_http(const char *ca_file)
-{
-	struct gpc_http_settings settings = { .ca_file = ca_file,
-		.user_agent = "gpucloud-test/1" };
-	struct gpc_error err = {0};
-	struct gpc_http *h = NULL;
-
-	assert_ok(gpc_http_new(&settings, &h, &err));
-	return h;
-}
-
-static void run_all(struct gpc_http *h)
-{
-	struct gpc_error err = {0};
-	int running = 1;
-
-	while (running > 0)
-		assert_ok(gpc_http_run(h, 1000, &running, &err));
-}
-
-static char *url_of(const char *path)
-{
-	return gpc_format("http://127.0.0.1:%d%s", bed.ports[BED_HTTP], path);
-}
-
-/* Prepared by prepare; the whole of it. */
-static void go(struct gpc_http *h, struct one *o, const char *path)
-{
-	gpc_autostr *url = url_of(path);
-	struct gpc_error err = {0};
-
-	o->x.url = url;
-	assert_ok(gpc_http_start(h, &o->x, NULL, &err));
-	assert_int_equal(o->done, 0);
-	run_all(h);
-	assert_int_equal(o->done, 1);
-}
-
-static void get(struct gpc_http *h, struct one *o, const char *path)
-{
-	prepare(o, "GET");
-	go(h, o, path);
-}
-
-/* The number that a path of the server tells. */
-static int number(struct gpc_http *h, const char *path)
-{
-	struct one o;
-	int n;
-
-	get(h, &o, path);
-	assert_int_equal(o.r, 0);
-	n = (int)strtol(gpc_buf_str(&o.body), NULL, 10);
-	clear(&o);
-	return n;
-}
 
 TEST(sends_only_what_it_was_told)
 {
@@ -372,56 +238,6 @@ TEST(takes_many_and_long_headers_up_to_its_limit)
 	clear(&o);
 }
 
-TEST(tells_connections_that_fail)
-{
-	gpc_autoptr(gpc_http) *h = new_http(NULL);
-	struct gpc_error err = {0};
-	struct one o;
-
-	prepare(&o, "GET");
-	o.x.url = "http://127.0.0.1:1/";
-	assert_ok(gpc_http_start(h, &o.x, NULL, &err));
-	run_all(h);
-	assert_int_equal(o.r, -GPC_ENET);
-	assert_has(o.err.msg, "refused");
-	assert_true(o.err.hint[0] != '\0');
-	assert_int_equal(o.err.sys, ECONNREFUSED);
-	assert_false(o.x.maybe_sent);
-	clear(&o);
-
-	prepare(&o, "GET");
-	o.x.url = "http://name.invalid/";
-	assert_ok(gpc_http_start(h, &o.x, NULL, &err));
-	run_all(h);
-	assert_int_equal(o.r, -GPC_ENET);
-	assert_has(o.err.msg, "cannot be resolved");
-	assert_false(o.x.maybe_sent);
-	clear(&o);
-}
-
-/* A socket whose queue is full answers nothing. */
-TEST(limits_the_time_of_connecting)
-{
-	gpc_autoptr(gpc_http) *h = new_http(NULL);
-	gpc_autostr *url = gpc_format("https://127.0.0.1:%d/",
-		bed.ports[BED_HTTP]);
-	struct gpc_error err = {0};
-	struct one o;
-	int64_t start = gpc_boot_ms();
-
-	/* The server waits for a request, we for its part of the handshake. */
-	prepare(&o, "GET");
-	o.x.url = url;
-	o.x.connect_ms = 200;
-	assert_ok(gpc_http_start(h, &o.x, NULL, &err));
-	run_all(h);
-	assert_int_equal(o.r, -GPC_ETIMEOUT);
-	assert_has(o.err.msg, "no connection within 200ms");
-	assert_false(o.x.maybe_sent);
-	assert_true(gpc_boot_ms() - start >= 200);
-	clear(&o);
-}
-
 TEST(limits_silence_and_the_whole)
 {
 	static const struct {
@@ -565,148 +381,6 @@ TEST(is_woken)
 	pthread_join(thread, NULL);
 }
 
-TEST(goes_through_a_proxy)
-{
-	gpc_autostr *proxy = url_of("");
-	gpc_autostr *tls = gpc_format("https://127.0.0.1:%d/echo/t",
-		bed.ports[BED_GOOD]);
-	gpc_autostr *ca = gpc_path_join(bed.dir, "ca.pem");
-	gpc_autoptr(gpc_http) *h = new_http(ca);
-	struct gpc_error err = {0};
-	struct one o;
-	int before = number(h, "/proxied");
-
-	assert_int_equal(setenv("http_proxy", proxy, 1), 0);
-	assert_int_equal(setenv("https_proxy", proxy, 1), 0);
-	prepare(&o, "GET");
-	o.x.url = "http://far.test/echo/a/../b";
-	assert_ok(gpc_http_start(h, &o.x, NULL, &err));
-	run_all(h);
-	assert_int_equal(o.r, 0);
-	assert_has(gpc_buf_str(&o.body), "GET /echo/a/../b\nhost: far.test\n");
-	clear(&o);
-	if (bed.ports[BED_GOOD]) {
-		prepare(&o, "GET");
-		o.x.url = tls;
-		assert_ok(gpc_http_start(h, &o.x, NULL, &err));
-		run_all(h);
-		if (o.r != 0)
-			fail_msg("%s", o.err.msg);
-		assert_int_equal(o.status, 200);
-		assert_false(gpc_pairs_has(&o.headers, "x-proxy"));
-		clear(&o);
-		before++;
-	}
-	/* Metadata services are never asked by a proxy. */
-	prepare(&o, "GET");
-	o.x.no_proxy = true;
-	go(h, &o, "/echo/direct");
-	assert_int_equal(o.r, 0);
-	clear(&o);
-	bed_clean_environment();
-	assert_int_equal(number(h, "/proxied"), before + 1);
-}
-
-TEST(dials_what_it_is_told_to)
-{
-	gpc_autoptr(gpc_http) *h = new_http(NULL);
-	gpc_autostr *to = gpc_format("127.0.0.1:%d", bed.ports[BED_HTTP]);
-	struct gpc_error err = {0};
-	struct one o;
-
-	prepare(&o, "GET");
-	o.x.url = "http://bucket.s3.test/echo";
-	o.x.connect_to = to;
-	assert_ok(gpc_http_start(h, &o.x, NULL, &err));
-	run_all(h);
-	assert_int_equal(o.r, 0);
-	assert_has(gpc_buf_str(&o.body), "host: bucket.s3.test\n");
-	clear(&o);
-}
-
-/* By which file or folder, to which port: what comes of it. */
-static void check_tls(const char *ca, enum bed_port port, const char *part)
-{
-	gpc_autostr *path = ca ? gpc_path_join(bed.dir, ca) : NULL;
-	gpc_autostr *to = gpc_format("127.0.0.1:%d", bed.ports[port]);
-	gpc_autoptr(gpc_http) *h = new_http(path);
-	struct gpc_error err = {0};
-	struct one o;
-
-	prepare(&o, "GET");
-	o.x.url = "https://s3.test/echo";
-	o.x.connect_to = to;
-	assert_ok(gpc_http_start(h, &o.x, NULL, &err));
-	run_all(h);
-	if (!part) {
-		if (o.r != 0)
-			fail_msg("%s", o.err.msg);
-		assert_has(gpc_buf_str(&o.body), "host: s3.test");
-	} else {
-		assert_true(o.r < 0);
-		assert_has(o.err.msg, part);
-		assert_true(o.err.hint[0] != '\0');
-		assert_false(o.x.maybe_sent);
-		assert_true(o.x.lasting);
-	}
-	clear(&o);
-}
-
-TEST(tells_certificates_apart)
-{
-	gpc_autostr *ca = NULL, *missing = NULL;
-
-	if (!bed.ports[BED_EXPIRED])
-		skip();
-	ca = gpc_path_join(bed.dir, "ca.pem");
-	missing = gpc_path_join(bed.dir, "missing.pem");
-	check_tls("ca.pem", BED_GOOD, NULL);
-	check_tls("ca2.pem", BED_GOOD, "authority that is not known");
-	check_tls(NULL, BED_GOOD, "authority that is not known");
-	check_tls("ca.pem", BED_OTHER_NAME, "another host name");
-	check_tls("ca.pem", BED_EXPIRED, "has expired");
-	check_tls("missing.pem", BED_GOOD, "missing.pem");
-	assert_int_equal(setenv("CURL_CA_BUNDLE", ca, 1), 0);
-	check_tls(NULL, BED_GOOD, NULL);
-	assert_int_equal(setenv("SSL_CERT_FILE", missing, 1), 0);
-	check_tls(NULL, BED_GOOD, "missing.pem");
-	check_tls("ca.pem", BED_GOOD, NULL);
-	bed_clean_environment();
-}
-
-TEST(finds_certificates)
-{
-	struct gpc_http_ca ca;
-
-	setenv("GPUCLOUD_CA_FILE", "/y.pem", 1);
-	gpc_http_ca_find("/x.pem", &ca);
-	assert_string_equal(ca.file, "/x.pem");
-	assert_string_equal(ca.from, "ca_file");
-	assert_null(ca.folder);
-	gpc_http_ca_clear(&ca);
-	setenv("SSL_CERT_FILE", "/f", 1);
-	gpc_http_ca_find(NULL, &ca);
-	assert_string_equal(ca.file, "/y.pem");
-	assert_string_equal(ca.from, "GPUCLOUD_CA_FILE");
-	gpc_http_ca_clear(&ca);
-	bed_clean_environment();
-	setenv("SSL_CERT_DIR", "/d", 1);
-	setenv("CURL_CA_BUNDLE", "/b", 1);
-	gpc_http_ca_find(NULL, &ca);
-	assert_string_equal(ca.folder, "/d");
-	assert_null(ca.file);
-	gpc_http_ca_clear(&ca);
-	setenv("SSL_CERT_FILE", "/f", 1);
-	setenv("SSL_CERT_DIR", "", 1);
-	gpc_http_ca_find("", &ca);
-	assert_string_equal(ca.file, "/f");
-	assert_string_equal(ca.from, "SSL_CERT_FILE");
-	assert_null(ca.folder);
-	gpc_http_ca_clear(&ca);
-	bed_clean_environment();
-}
-
-/* Nothing piles up while much goes through. */
 static long peak_kib(void)
 {
 	struct rusage u;
@@ -767,20 +441,6 @@ TEST(runs_many_at_once)
 	}
 }
 
-static int set_up(void **state)
-{
-	(void)state;
-	bed_start(&bed, true);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	bed_end(&bed);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -793,18 +453,12 @@ int main(void)
 		cmocka_unit_test(reads_heads),
 		cmocka_unit_test(names_each_failure),
 		cmocka_unit_test(takes_many_and_long_headers_up_to_its_limit),
-		cmocka_unit_test(tells_connections_that_fail),
-		cmocka_unit_test(limits_the_time_of_connecting),
 		cmocka_unit_test(limits_silence_and_the_whole),
 		cmocka_unit_test(stops_when_the_sink_does),
 		cmocka_unit_test(does_not_send_twice_what_goes_once),
 		cmocka_unit_test(refuses_to_start_nonsense),
 		cmocka_unit_test(stops_without_a_word),
 		cmocka_unit_test(is_woken),
-		cmocka_unit_test(goes_through_a_proxy),
-		cmocka_unit_test(dials_what_it_is_told_to),
-		cmocka_unit_test(tells_certificates_apart),
-		cmocka_unit_test(finds_certificates),
 		cmocka_unit_test(passes_a_gibibyte_through),
 		cmocka_unit_test(runs_many_at_once),
 	};
