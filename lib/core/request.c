@@ -25,7 +25,6 @@ static int open_journal(struct gpc_session *s, const char *job,
 	struct gpc_journal *j, struct gpc_error *err)
 {
 	gpc_autostr *by = gpc_session_by(s, "client");
-
 	int r;
 
 	gpc_journal_init(j, s->store, job, by);
@@ -34,6 +33,23 @@ static int open_journal(struct gpc_session *s, const char *job,
 		return r;
 	r = gpc_submit_finish(s, job, err);
 	return r < 0 ? r : gpc_journal_refresh(j, NULL, err);
+}
+
+/* 1: it is written. 0: somebody else was first, and j has the state that resulted. */
+static int try_append(struct gpc_session *s, struct gpc_journal *j,
+	enum gpc_event_type type, struct gpc_json *data, struct gpc_error *err)
+{
+	int r = gpc_journal_append(j, type, data, err);
+
+	if (r == 0)
+		gpc_supervisor_wake(s);
+	return r == 0 ? 1 : r == -GPC_ECONFLICT ? 0 : r;
+}
+
+static int too_busy(const char *job, struct gpc_error *err)
+{
+	return gpc_fail(err, GPC_ECONFLICT,
+		"job %s: its journal is too busy", job);
 }
 
 int gpc_request_cancel(struct gpc_session *s, const char *job, bool now,
@@ -50,16 +66,11 @@ int gpc_request_cancel(struct gpc_session *s, const char *job, bool now,
 			return 0;
 		data = gpc_json_object();
 		gpc_json_set_bool(data, "now", now);
-		r = gpc_journal_append(&j, GPC_EVENT_CANCEL, data, err);
-		if (r == 0)
-			gpc_supervisor_wake(s);
-		if (r == 0)
+		r = try_append(s, &j, GPC_EVENT_CANCEL, data, err);
+		if (r > 0)
 			return 0;
-		if (r == -GPC_ECONFLICT)
-			r = 0;
 	}
-	return r < 0 ? r : gpc_fail(err, GPC_ECONFLICT,
-		"job %s: its journal is too busy", job);
+	return r < 0 ? r : too_busy(job, err);
 }
 
 /* An event that only an unfinished job takes. */
@@ -76,18 +87,13 @@ static int ask_live(struct gpc_session *s, const char *job,
 			return gpc_fail(err, GPC_ECONFLICT,
 				"job %s has ended (%s): there is nothing to %s",
 				job, gpc_reason_to_str(j.state.reason), what);
-		r = gpc_journal_append(&j, type, gpc_json_copy(payload), err);
-		if (r == 0 && ret_n)
+		r = try_append(s, &j, type, gpc_json_copy(payload), err);
+		if (r > 0 && ret_n)
 			*ret_n = j.state.n;
-		if (r == 0)
-			gpc_supervisor_wake(s);
-		if (r == 0)
+		if (r > 0)
 			return 0;
-		if (r == -GPC_ECONFLICT)
-			r = 0;
 	}
-	return r < 0 ? r : gpc_fail(err, GPC_ECONFLICT,
-		"job %s: its journal is too busy", job);
+	return r < 0 ? r : too_busy(job, err);
 }
 
 int gpc_request_save(struct gpc_session *s, const char *job, const char *label,
@@ -268,6 +274,5 @@ int gpc_request_resume(struct gpc_session *s, const char *id,
 		/* such as a node's release, which comes after the end */
 		r = check_resumable(s, &j, checkpoint, err);
 	}
-	return r < 0 ? r : gpc_fail(err, GPC_ECONFLICT,
-		"job %s: its journal is too busy", id);
+	return r < 0 ? r : too_busy(id, err);
 }
