@@ -273,3 +273,28 @@ const struct gpc_xml *gpc_xml_again(const struct gpc_xml *x)
 			return next;
 	return NULL;
 }
+
+void gpc_xml_add_text(struct gpc_buf *to, const char *text)
+{
+	for (const char *p = text; *p; p++)
+		switch (*p) {
+		case '&': gpc_buf_adds(to, "&amp;"); break;
+		case '<': gpc_buf_adds(to, "&lt;"); break;
+		case '>': gpc_buf_adds(to, "&gt;"); break;
+		case '"': gpc_buf_adds(to, "&quot;"); break;
+		/* readers would make other characters of them */
+		case '\t': case '\n': case '\r':
+			gpc_buf_addf(to, "&#%d;", *p);
+			break;
+		default: gpc_buf_addc(to, *p);
+		}
+}
+
+/* XML 1.0, production 2. */
+bool gpc_xml_can_hold(const char *text)
+{
+	for (const char *p = text; *p; p++)
+		if ((unsigned char)*p < 0x20 && !strchr("\t\n\r", *p))
+			return false;
+	return !strstr(text, "\xef\xbf\xbe") && !strstr(text, "\xef\xbf\xbf");
+}

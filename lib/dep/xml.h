@@ -3,8 +3,10 @@
  * hostile: size, depth and number of elements are limited, a document type
  * declaration is refused (no entities), and so is what is not UTF-8. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -29,3 +31,9 @@ const struct gpc_xml *gpc_xml_get(const struct gpc_xml *x, const char *path);
 const char *gpc_xml_text(const struct gpc_xml *x, const char *path);
 /* The next sibling of the same name. */
 const struct gpc_xml *gpc_xml_again(const struct gpc_xml *x);
+
+/* Text of an element, as XML writes it. What it cannot hold (other control characters
+ * than tab and line ends) the caller keeps out. */
+void gpc_xml_add_text(struct gpc_buf *to, const char *text);
+/* Whether it can hold a text, which is UTF-8. */
+bool gpc_xml_can_hold(const char *text);

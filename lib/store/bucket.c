@@ -253,15 +253,3 @@ int gpc_bucket_send(struct gpc_bucket_op *op, struct gpc_reply *ret_reply,
 
 	return gpc_net_call(op->bucket->net, &call, ret_reply, err);
 }
-
-int gpc_bucket_del(struct gpc_store *s, const char *key, struct gpc_error *err)
-{
-	gpc_auto(gpc_bucket_op) struct gpc_bucket_op op = {0};
-	gpc_auto(gpc_reply) struct gpc_reply reply = {0};
-	gpc_autostr *what = gpc_format("deleting %s", key);
-	int r = gpc_bucket_op_init(&op, s->state, "DELETE", what, key, err);
-
-	if (r == 0)
-		r = gpc_bucket_send(&op, &reply, err);
-	return r == -GPC_ENOTFOUND ? 0 : r;
-}

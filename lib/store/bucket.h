@@ -24,6 +24,7 @@ struct gpc_bucket {
 	const struct gpc_store *store;  /* borrowed: log, cancel, ops */
 	const struct gpc_bucket_rules *rules;
 	struct gpc_bucket_address address;
+	atomic_bool has_no_batches;     /* of deletes, it turned out */
 	atomic_bool is_there;           /* it answered something with a success */
 	pthread_mutex_t lock;           /* of all below */
 	struct gpc_net *net;
@@ -91,6 +92,8 @@ struct gpc_bucket_rules {
 	/* Completes each request of an upload in parts. May be NULL. */
 	void (*parts)(struct gpc_bucket_op *op);
 	bool parts_overwrite;           /* their end knows no if-absent */
+
+	bool deletes_many;              /* in one request, as S3 has it */
 
 	void (*asks_page)(struct gpc_request *r, const struct gpc_bucket_page *p);
 	int (*reads_page)(const char *text, size_t n,
@@ -172,6 +175,10 @@ int gpc_bucket_bytes(const struct gpc_body *body, uint64_t at, void *part,
 /* A checksum of n_sum bytes as services write it: Base64, most significant first. */
 bool gpc_bucket_read_sum(const char *text, size_t n, size_t n_sum,
 	uint64_t *ret_sum);
+/* Adds the MD5 of the body, which the service checks before it does anything. Where MD5
+ * is forbidden here, adds none. GPC_EIO, GPC_EPROTO. */
+int gpc_bucket_add_md5(struct gpc_request *r, struct gpc_error *err)
+	gpc_must_check;
 /* All of a body by the sum of a service. */
 int gpc_bucket_sum(const struct gpc_bucket_rules *rules,
 	const struct gpc_body *body, uint64_t *ret_sum, struct gpc_error *err)

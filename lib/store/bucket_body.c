@@ -2,6 +2,7 @@
 #include "store/bucket.h"
 
 #include "base/encode.h"
+#include "dep/crypto.h"
 
 int gpc_bucket_bytes(const struct gpc_body *body, uint64_t at, void *part,
 	size_t n, const void **ret_data, struct gpc_error *err)
@@ -54,4 +55,30 @@ bool gpc_bucket_read_sum(const char *text, size_t n, size_t n_sum,
 		sum = sum << 8 | (unsigned char)b.data[i];
 	*ret_sum = sum;
 	return true;
+}
+
+int gpc_bucket_add_md5(struct gpc_request *r, struct gpc_error *err)
+{
+	gpc_autoptr(gpc_md5) *h = NULL;
+	gpc_auto(gpc_buf) struct gpc_buf text = {0};
+	uint8_t sum[GPC_MD5_SIZE];
+	char part[65536];
+
+	if (gpc_md5_new(&h, NULL) < 0)
+		return 0;
+	for (uint64_t at = 0; at < r->body.size;) {
+		size_t n = r->body.size - at < sizeof(part) ?
+			(size_t)(r->body.size - at) : sizeof(part);
+		const void *data;
+		int q = gpc_bucket_bytes(&r->body, at, part, n, &data, err);
+
+		if (q < 0)
+			return q;
+		gpc_md5_add(h, data, n);
+		at += n;
+	}
+	gpc_md5_end(h, sum);
+	gpc_base64(&text, sum, sizeof(sum));
+	gpc_pairs_set(&r->headers, "content-md5", gpc_buf_str(&text));
+	return 0;
 }

@@ -1,4 +1,5 @@
-/* One put of a store: a request that brings all of a body, or an upload in parts. */
+/* What a store changes: a put is a request that brings all of a body, or an upload in
+ * parts. */
 #include "store/bucket.h"
 #include "store/objects_task.h"
 
@@ -28,4 +29,16 @@ int gpc_bucket_put(struct gpc_store *s, const char *key,
 	if (if_absent && r == -GPC_EUNSUPPORTED)
 		s->caps &= ~(unsigned)GPC_STORE_IF_ABSENT;
 	return r;
+}
+
+int gpc_bucket_del(struct gpc_store *s, const char *key, struct gpc_error *err)
+{
+	const struct gpc_objects o = { .bucket = s->state };
+	gpc_auto(gpc_objects_once) struct gpc_objects_once once = {0};
+	int r = gpc_objects_once_init(&once, o.bucket, err);
+
+	if (r == 0)
+		r = gpc_objects_remove(&o, once.loop, key, gpc_objects_once_done,
+			&once, err);
+	return gpc_objects_once_wait(&once, r, err);
 }

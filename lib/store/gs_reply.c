@@ -169,6 +169,14 @@ bool gpc_gs_told_sum(const struct gpc_reply *reply, uint64_t *ret_sum)
 
 /* --- objects ---------------------------------------------------------------------- */
 
+/* NULL for an empty one. */
+static const char *text_of(const struct gpc_json *j, const char *name)
+{
+	const char *text = gpc_json_get_str(j, name);
+
+	return text && *text ? text : NULL;
+}
+
 static int read_object(const struct gpc_json *j, struct gpc_object_info *i,
 	struct gpc_error *err)
 {
@@ -183,8 +191,8 @@ static int read_object(const struct gpc_json *j, struct gpc_object_info *i,
 	i->size = (uint64_t)n;
 	if (!updated || gpc_parse_rfc3339(updated, &i->modified_ms, NULL) < 0)
 		i->modified_ms = 0;
-	i->version = gpc_json_get_str(j, "generation");
-	i->storage_class = gpc_json_get_str(j, "storageClass");
+	i->version = text_of(j, "generation");
+	i->storage_class = text_of(j, "storageClass");
 	i->has_sum = sum && read_sum(sum, strlen(sum), &i->sum);
 	return 0;
 }

@@ -28,18 +28,6 @@ static void clear(struct gpc_objects_task *t)
 	free(e->etag);
 }
 
-static void add_text(struct gpc_buf *b, const char *text)
-{
-	for (const char *p = text; *p; p++)
-		switch (*p) {
-		case '&': gpc_buf_adds(b, "&amp;"); break;
-		case '<': gpc_buf_adds(b, "&lt;"); break;
-		case '>': gpc_buf_adds(b, "&gt;"); break;
-		case '"': gpc_buf_adds(b, "&quot;"); break;
-		default: gpc_buf_addc(b, *p);
-		}
-}
-
 static void list_parts(const struct gpc_bucket_rules *rules,
 	const struct gpc_object_part *parts, int n, struct gpc_buf *b)
 {
@@ -50,7 +38,7 @@ static void list_parts(const struct gpc_bucket_rules *rules,
 		gpc_buf_adds(b, "<CompleteMultipartUpload>");
 	for (int i = 0; i < n; i++) {
 		gpc_buf_addf(b, "<Part><PartNumber>%d</PartNumber><ETag>", i + 1);
-		add_text(b, parts[i].etag);
+		gpc_xml_add_text(b, parts[i].etag);
 		gpc_buf_adds(b, "</ETag></Part>");
 	}
 	gpc_buf_adds(b, "</CompleteMultipartUpload>");

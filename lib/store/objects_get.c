@@ -81,14 +81,36 @@ static int check_range(const struct download *d, const struct gpc_reply *reply,
 	return begins == from ? 0 : fail_range(err);
 }
 
+static int fail_changed(const struct download *d, struct gpc_error *err)
+{
+	return gpc_fail(err, GPC_ECONFLICT, "%s: another object took its place",
+		d->t.what);
+}
+
+/* Whether this is the version that was begun. What is pinned, the server checks. */
+static bool is_same(const struct download *d, const char *version)
+{
+	return d->get.pin || !version || !d->version ||
+		gpc_eq(version, d->version);
+}
+
 static int see(void *arg, const struct gpc_reply *reply, struct gpc_error *err)
 {
 	struct download *d = arg;
 	struct gpc_object_info *i = &d->t.result.info;
 	int r = check_range(d, reply, err);
 
-	if (r < 0 || d->begun)
+	if (r < 0)
 		return r;
+	if (d->begun && !is_same(d, gpc_reply_header(reply,
+		d->t.bucket->rules->version))) {
+		if (d->delivered > 0 || d->get.head)
+			return fail_changed(d, err);
+		d->begun = false;       /* nobody has seen anything of the other */
+		gpc_set_str(&d->version, NULL);
+	}
+	if (d->begun)
+		return 0;
 	r = gpc_bucket_describe(d->t.bucket->rules, reply, i, err);
 	if (r < 0)
 		return r;
@@ -115,6 +137,20 @@ static int go_on(void *arg, struct gpc_request *r, struct gpc_error *err)
 	return 0;
 }
 
+/* Lists and headers may quote an ETag or not. */
+static bool same_version(const char *a, const char *b)
+{
+	size_t n, k;
+
+	if (!b)
+		return false;
+	a += *a == '"';
+	b += *b == '"';
+	n = strcspn(a, "\"");
+	k = strcspn(b, "\"");
+	return n == k && memcmp(a, b, n) == 0;
+}
+
 /* The range lies behind the end, or there is nothing in it. */
 static void looked(void *arg, int r, const struct gpc_object_result *result,
 	const struct gpc_error *err)
@@ -128,9 +164,8 @@ static void looked(void *arg, int r, const struct gpc_object_result *result,
 		gpc_objects_keep(i, &d->t.keep);
 		err = &own;
 	}
-	if (r == 0 && d->get.pin && !gpc_eq(d->get.pin, i->version))
-		r = gpc_fail(&own, GPC_ECONFLICT, "%s: another object took its "
-			"place", d->t.what);
+	if (r == 0 && d->get.pin && !same_version(d->get.pin, i->version))
+		r = fail_changed(d, &own);
 	if (r == 0 && d->get.head)
 		r = d->get.head(d->get.arg, i, &own);
 	gpc_objects_task_end(&d->t, r, err);

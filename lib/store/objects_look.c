@@ -15,6 +15,14 @@ static int64_t number_of(const char *text)
 	return n;
 }
 
+/* NULL for an empty one. */
+static const char *text_of(const struct gpc_reply *reply, const char *name)
+{
+	const char *text = gpc_reply_header(reply, name);
+
+	return text && *text ? text : NULL;
+}
+
 int gpc_bucket_describe(const struct gpc_bucket_rules *rules,
 	const struct gpc_reply *reply, struct gpc_object_info *ret_i,
 	struct gpc_error *err)
@@ -31,8 +39,8 @@ int gpc_bucket_describe(const struct gpc_bucket_rules *rules,
 	*ret_i = (struct gpc_object_info){
 		.size = (uint64_t)size, .now_ms = reply->date_ms,
 		.modified_ms = modified ? gpc_http_date_ms(modified) : 0,
-		.version = gpc_reply_header(reply, rules->version),
-		.storage_class = gpc_reply_header(reply, rules->storage_class),
+		.version = text_of(reply, rules->version),
+		.storage_class = text_of(reply, rules->storage_class),
 	};
 	ret_i->has_sum = rules->sum && rules->told(reply, &ret_i->sum);
 	return 0;

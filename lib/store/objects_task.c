@@ -9,7 +9,7 @@
 #define KEY_MAX 1024                    /* bytes; of all services */
 
 /* What no service takes, or its lists could not tell again. */
-static int check_key(const char *key, struct gpc_error *err)
+int gpc_objects_check_key(const char *key, struct gpc_error *err)
 {
 	size_t n = strlen(key);
 	gpc_autostr *shown = gpc_str_printable(key, n);
@@ -31,7 +31,7 @@ int gpc_objects_task_new(const struct gpc_objects *o, struct gpc_net_loop *loop,
 {
 	struct gpc_objects_task *t;
 	gpc_autostr *shown = gpc_str_printable(key, strlen(key));
-	int r = check_key(key, err);
+	int r = gpc_objects_check_key(key, err);
 
 	if (r < 0)
 		return r;

@@ -32,6 +32,8 @@ int gpc_objects_task_new(const struct gpc_objects *o, struct gpc_net_loop *loop,
 /* Without calling `done`. */
 void gpc_objects_task_free(struct gpc_objects_task *t);
 void gpc_objects_tasks_free(struct gpc_bucket *b);
+/* Whether a service can have such a key. GPC_EPROTO. */
+int gpc_objects_check_key(const char *key, struct gpc_error *err) gpc_must_check;
 /* Another request; that of before is cleared. key: NULL for the bucket. */
 int gpc_objects_task_op(struct gpc_objects_task *t, const char *method,
 	const char *key, struct gpc_error *err) gpc_must_check;
@@ -79,8 +81,11 @@ GPC_CLEANUP_VALUE(gpc_objects_once);
 void gpc_objects_explain(const struct gpc_bucket *b, bool has_class,
 	struct gpc_error *err);
 
-/* Operations that others end in: looks at an object; whether it has exactly these
- * bytes (GPC_ECONFLICT: others). */
+/* Operations that others are made of: removes an object, which need not be there; looks
+ * at one; whether it has exactly these bytes (GPC_ECONFLICT: others). */
+int gpc_objects_remove(const struct gpc_objects *o, struct gpc_net_loop *loop,
+	const char *key, gpc_object_done_fn *done, void *arg,
+	struct gpc_error *err) gpc_must_check;
 int gpc_objects_compare(const struct gpc_objects *o, struct gpc_net_loop *loop,
 	const char *key, const struct gpc_body *body, gpc_object_done_fn *done,
 	void *arg, struct gpc_error *err) gpc_must_check;

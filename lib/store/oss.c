@@ -7,9 +7,7 @@
  * against the CRC-64 that the service computes. One that may exist only once also
  * brings an MD5, so that no damaged bytes can take its place. */
 #include "base/crc.h"
-#include "base/encode.h"
 #include "base/str.h"
-#include "dep/crypto.h"
 #include "net/sign.h"
 #include "store/bucket.h"
 #include "store/bucket_parts.h"
@@ -84,38 +82,10 @@ static bool told_sum(const struct gpc_reply *reply, uint64_t *ret_sum)
 	return !*p;
 }
 
-/* The service checks it before it takes the bytes. Where MD5 is forbidden here, it
- * goes without. */
-static int add_md5(struct gpc_request *r, struct gpc_error *err)
-{
-	gpc_autoptr(gpc_md5) *h = NULL;
-	gpc_auto(gpc_buf) struct gpc_buf text = {0};
-	uint8_t sum[GPC_MD5_SIZE];
-	char part[65536];
-
-	if (gpc_md5_new(&h, NULL) < 0)
-		return 0;
-	for (uint64_t at = 0; at < r->body.size;) {
-		size_t n = r->body.size - at < sizeof(part) ?
-			(size_t)(r->body.size - at) : sizeof(part);
-		const void *data;
-		int q = gpc_bucket_bytes(&r->body, at, part, n, &data, err);
-
-		if (q < 0)
-			return q;
-		gpc_md5_add(h, data, n);
-		at += n;
-	}
-	gpc_md5_end(h, sum);
-	gpc_base64(&text, sum, sizeof(sum));
-	gpc_pairs_set(&r->headers, "content-md5", gpc_buf_str(&text));
-	return 0;
-}
-
 static int if_absent(struct gpc_request *r, struct gpc_error *err)
 {
 	gpc_pairs_add(&r->headers, "x-oss-forbid-overwrite", "true");
-	return add_md5(r, err);
+	return gpc_bucket_add_md5(r, err);
 }
 
 static int was_kept(const struct gpc_reply *reply, struct gpc_error *err)
@@ -168,6 +138,7 @@ static const struct gpc_bucket_rules rules = {
 	.puts_large = gpc_bucket_put_parts,
 	.if_absent = if_absent,
 	.kept = was_kept,
+	.deletes_many = true,
 	.asks_page = ask_page,
 	.reads_page = gpc_bucket_read_xml,
 };

@@ -135,6 +135,7 @@ static const struct gpc_bucket_rules rules = {
 	.puts_large = gpc_bucket_put_parts,
 	.if_absent = if_absent,
 	.parts_xmlns = "http://s3.amazonaws.com/doc/2006-03-01/",
+	.deletes_many = true,
 	.asks_page = ask_page,
 	.reads_page = gpc_bucket_read_xml,
 };

@@ -16,17 +16,27 @@ static int see(void *arg, const struct gpc_object *o)
 	return ++*n == 1000;
 }
 
+static int see_any(void *arg, const char *key, const struct gpc_object_info *i)
+{
+	int *n = arg;
+
+	fuzz_check(strcmp(key, "b") > 0, "a key before the list's beginning");
+	fuzz_check(!i || !i->version || *i->version, "a version without a name");
+	return ++*n == 1000;
+}
+
 typedef int read_fn(const char *text, size_t n,
 	const struct gpc_bucket_listing *l, struct gpc_bucket_page *ret_p,
 	struct gpc_error *err);
 
-static void read_page(read_fn *read, const char *text, size_t n)
+static void read_page(read_fn *read, bool stores, const char *text, size_t n)
 {
 	gpc_auto(gpc_bucket_page) struct gpc_bucket_page p = {0};
 	struct gpc_error err = {0};
 	int seen = 0;
 	const struct gpc_bucket_listing l = { .skip = 2, .after = "b",
-		.fn = see, .arg = &seen };
+		.fn = stores ? see : NULL, .each = stores ? NULL : see_any,
+		.arg = &seen };
 	int r = read(text, n, &l, &p, &err);
 
 	fuzz_check(r == 0 || (err.code && err.msg[0]), "no message");
@@ -64,8 +74,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	const char *text = (const char *)data;
 	static const int statuses[] = { 200, 308, 400, 403, 404, 412, 503 };
 
-	read_page(gpc_bucket_read_xml, text, n);
-	read_page(gpc_gs_read_page, text, n);
+	for (int stores = 0; stores < 2; stores++) {
+		read_page(gpc_bucket_read_xml, stores, text, n);
+		read_page(gpc_gs_read_page, stores, text, n);
+	}
 	for (size_t i = 0; i < sizeof(statuses) / sizeof(*statuses); i++)
 		judge(statuses[i], text, n);
 	return 0;

@@ -9,7 +9,6 @@
 static struct bed bed;
 
 enum { S3, OSS, GS, KINDS };
-#define WITH_PARTS GS
 static const char *const services[KINDS] = { "s3", "oss", "gcs" };
 
 static char *url_of(int kind, const char *key)
@@ -35,7 +34,27 @@ static int reset(void **state)
 {
 	(void)state;
 	bed_tell(&bed, "reset", "{}");
+	bed_tell(&bed, "settings", "{\"min_part\": 1024}");
 	return 0;
+}
+
+/* --- faults --------------------------------------------------------------------- */
+
+static void fault(int kind, const char *operation, const char *more)
+{
+	gpc_autostr *text = gpc_format("{\"service\": \"%s\", \"operation\": \"%s\", "
+		"%s}", services[kind], operation, more);
+
+	bed_tell(&bed, "faults", text);
+}
+
+static void all_faults_used(void)
+{
+	gpc_autoptr(gpc_json) *j = bed_control(&bed, "faults", NULL);
+	const struct gpc_json *f = gpc_json_first(gpc_json_get(j, "faults"));
+
+	for (; f; f = gpc_json_next(f))
+		assert_true(gpc_json_get_int(f, "used", 0) > 0);
 }
 
 /* --- one operation, waited for ------------------------------------------------ */
@@ -230,7 +249,7 @@ static const char *const more_keys[] = { "/lead", "//", "/", "..", ".", "../x",
 static void round_trip(struct gpc_objects *o, const char *key)
 {
 	gpc_auto(outcome) struct outcome out = {0};
-	gpc_auto(gpc_strv) struct gpc_strv found = {0}, one = {0};
+	gpc_auto(gpc_strv) struct gpc_strv found = {0};
 	struct gpc_object_info info;
 	gpc_autostr *kept = NULL;
 	gpc_autostr *shown = gpc_str_printable(key, strlen(key));
@@ -453,6 +472,24 @@ TEST(gets_go_on_after_a_break)
 	}
 }
 
+TEST(gets_end_when_the_object_changes)
+{
+	enum { SIZE = 200000 };
+	gpc_autostr *text = gpc_array(SIZE + 1, 1);
+
+	memset(text, 'a', SIZE);
+	for (int kind = 0; kind < KINDS; kind++) {
+		gpc_autoptr(gpc_objects) *o = open_kind(kind);
+		gpc_auto(outcome) struct outcome out = {0};
+
+		put(o, "k", text);
+		fault(kind, "GetObject", "\"do\": \"touch\", \"bytes\": 70000");
+		assert_fails(get_range(o, "k", 0, -1, NULL, &out), GPC_ECONFLICT);
+		assert_int_equal(out.heads, 1);
+		all_faults_used();
+	}
+}
+
 TEST(missing_buckets_are_not_missing_keys)
 {
 	for (int kind = 0; kind < KINDS; kind++) {
@@ -496,7 +533,7 @@ TEST(puts_if_absent_have_one_winner)
 
 /* --- uploads in parts ------------------------------------------------------------------ */
 
-#define PART (5 << 20)
+#define PART (256 << 10)         /* the stand-in was told that this will do */
 
 static char *begin_upload(struct gpc_objects *o, const char *key,
 	const struct gpc_object_options *options)
@@ -593,23 +630,6 @@ static int uploads_left(int kind)
 	return n;
 }
 
-static void fault(int kind, const char *operation, const char *more)
-{
-	gpc_autostr *text = gpc_format("{\"service\": \"%s\", \"operation\": \"%s\", "
-		"%s}", services[kind], operation, more);
-
-	bed_tell(&bed, "faults", text);
-}
-
-static void all_faults_used(void)
-{
-	gpc_autoptr(gpc_json) *j = bed_control(&bed, "faults", NULL);
-	const struct gpc_json *f = gpc_json_first(gpc_json_get(j, "faults"));
-
-	for (; f; f = gpc_json_next(f))
-		assert_true(gpc_json_get_int(f, "used", 0) > 0);
-}
-
 static void is_there(struct gpc_objects *o, const char *key, const char *data)
 {
 	struct gpc_object_info info;
@@ -633,7 +653,7 @@ TEST(parts_come_in_any_order)
 	static const char *const nasty[] = { "\x01\x1b /../a+b%", "<&>\"'" };
 	gpc_autostr *data = large_data();
 
-	for (int kind = 0; kind < WITH_PARTS; kind++)
+	for (int kind = 0; kind < KINDS; kind++)
 		for (size_t i = 0; i < COUNT(nasty); i++) {
 			gpc_autoptr(gpc_objects) *o = open_kind(kind);
 			const struct gpc_object_options options = {
@@ -655,14 +675,16 @@ TEST(parts_come_in_any_order)
 
 TEST(lost_answers_of_uploads_are_settled)
 {
-	static const char *const lost[] = { "\"do\": \"reset\", \"effect\": true",
-		"\"do\": \"reset\"", "\"do\": \"error\", \"status\": 500, "
-		"\"effect\": true" };
+	static const char *const lost[] = {
+		"\"do\": \"reset\", \"effect\": true",
+		"\"do\": \"reset\"",
+		"\"do\": \"error\", \"status\": 500, \"effect\": true",
+	};
 	static const char *const operations[] = { "CreateMultipartUpload",
 		"UploadPart", "CompleteMultipartUpload" };
 	gpc_autostr *data = large_data();
 
-	for (int kind = 0; kind < WITH_PARTS; kind++)
+	for (int kind = 0; kind < KINDS; kind++)
 		for (size_t i = 0; i < COUNT(lost); i++)
 			for (size_t k = 0; k < COUNT(operations); k++) {
 				gpc_autoptr(gpc_objects) *o = open_kind(kind);
@@ -677,7 +699,7 @@ TEST(lost_answers_of_uploads_are_settled)
 				assert_int_equal(uploads_left(kind), 0);
 				all_faults_used();
 				free_parts(parts);
-				bed_tell(&bed, "reset", "{}");
+				reset(NULL);
 			}
 }
 
@@ -685,7 +707,7 @@ TEST(uploads_of_others_are_left_alone)
 {
 	gpc_autostr *data = large_data();
 
-	for (int kind = 0; kind < WITH_PARTS; kind++) {
+	for (int kind = 0; kind < KINDS; kind++) {
 		gpc_autoptr(gpc_objects) *o = open_kind(kind);
 		gpc_autostr *theirs = begin_upload(o, "k", NULL), *ours = NULL;
 		gpc_autostr *longer = begin_upload(o, "kk", NULL);
@@ -749,6 +771,112 @@ TEST(uploads_to_cloud_storage_refuse_if_absent)
 	assert_has(err.msg, "XML API");
 }
 
+/* --- deletes ---------------------------------------------------------------------------- */
+
+static void refuse(void *arg, const char *key, const struct gpc_error *e)
+{
+	struct gpc_strv *v = arg;
+
+	assert_true(e->code != 0);
+	gpc_strv_add(v, key);
+}
+
+static int requests(int kind, const char *operation)
+{
+	gpc_autoptr(gpc_json) *j = bed_control(&bed, "requests", NULL);
+	const struct gpc_json *r = gpc_json_first(gpc_json_get(j, "requests"));
+	int n = 0;
+
+	for (; r; r = gpc_json_next(r))
+		n += gpc_eq(gpc_json_get_str(r, "service"), services[kind]) &&
+			gpc_eq(gpc_json_get_str(r, "operation"), operation);
+	return n;
+}
+
+TEST(any_key_is_deleted)
+{
+	for (int kind = 0; kind < KINDS; kind++) {
+		gpc_autoptr(gpc_objects) *o = open_kind(kind);
+		gpc_auto(gpc_strv) struct gpc_strv doomed = {0};
+
+		for (size_t i = 0; i < COUNT(keys) + COUNT(more_keys); i++) {
+			const char *key = i < COUNT(keys) ? keys[i] :
+				more_keys[i - COUNT(keys)];
+
+			if (!can_have(kind, key) || (kind == OSS &&
+				(*key == '/' || *key == '\\')))
+				continue;
+			put(o, key, "x");
+			gpc_strv_add(&doomed, key);
+		}
+		put(o, "stays", "x");
+		gpc_strv_add(&doomed, "was never there");
+		assert_ok(gpc_objects_delete(o, &doomed, NULL, NULL, &err));
+		LISTS(o, NULL, NULL, NULL, "stays");
+		assert_ok(gpc_objects_delete(o, &doomed, NULL, NULL, &err));
+	}
+}
+
+static void fill_bucket(int kind, struct gpc_objects *o, struct gpc_strv *keys_of)
+{
+	gpc_autostr *text = gpc_format("{\"service\": \"%s\", \"bucket\": "
+		"\"bucket\", \"prefix\": \"p/\", \"count\": 2500, "
+		"\"size\": 1}", services[kind]);
+
+	bed_tell(&bed, "objects", text);
+	assert_ok(gpc_objects_list(o, "p/", NULL, NULL, collect, keys_of, &err));
+	assert_int_equal(keys_of->n, 2500);
+}
+
+TEST(many_are_deleted_but_for_one)
+{
+	for (int kind = 0; kind < KINDS; kind++) {
+		gpc_autoptr(gpc_objects) *o = open_kind(kind);
+		gpc_auto(gpc_strv) struct gpc_strv doomed = {0}, left = {0};
+		gpc_autostr *more = NULL;
+
+		bed_tell(&bed, "reset", "{}");
+		fill_bucket(kind, o, &doomed);
+		more = gpc_format("\"do\": \"error\", \"status\": 403, \"code\": "
+			"\"AccessDenied\", \"count\": 0, \"prefix\": \"%s\"",
+			doomed.v[1234]);
+		fault(kind, "DeleteObject", more);
+		if (kind != GS) {
+			gpc_autostr *of_batch = gpc_format("\"do\": \"keys\", "
+				"\"keys\": \"%s\", \"code\": \"AccessDenied\", "
+				"\"count\": 0", doomed.v[1234]);
+
+			fault(kind, "DeleteObjects", of_batch);
+		}
+		assert_fails(gpc_objects_delete(o, &doomed, refuse, &left, &err),
+			GPC_EAUTH);
+		assert_int_equal(left.n, 1);
+		assert_string_equal(left.v[0], doomed.v[1234]);
+		LISTS(o, NULL, NULL, NULL, doomed.v[1234]);
+		all_faults_used();
+		if (kind != GS)
+			assert_int_equal(requests(kind, "DeleteObjects"), 3);
+	}
+}
+
+TEST(servers_without_batches_get_single_deletes)
+{
+	for (int kind = 0; kind < GS; kind++) {
+		gpc_autoptr(gpc_objects) *o = open_kind(kind);
+		gpc_auto(gpc_strv) struct gpc_strv doomed = {0};
+
+		for (int i = 0; i < 40; i++) {
+			gpc_strv_addf(&doomed, "k%d", i);
+			put(o, doomed.v[i], "x");
+		}
+		fault(kind, "DeleteObjects", "\"do\": \"error\", \"status\": 501, "
+			"\"code\": \"NotImplemented\", \"count\": 0");
+		assert_ok(gpc_objects_delete(o, &doomed, NULL, NULL, &err));
+		LISTS(o, NULL, NULL, NULL, "");
+		assert_int_equal(requests(kind, "DeleteObject"), 40);
+	}
+}
+
 static int start(void **state)
 {
 	(void)state;
@@ -778,6 +906,7 @@ int main(void)
 		OVER_SERVERS(unknown_classes_are_refused_with_those_that_are),
 		OVER_SERVERS(pins_hold),
 		OVER_SERVERS(gets_go_on_after_a_break),
+		OVER_SERVERS(gets_end_when_the_object_changes),
 		OVER_SERVERS(missing_buckets_are_not_missing_keys),
 		OVER_SERVERS(puts_if_absent_have_one_winner),
 		OVER_SERVERS(parts_come_in_any_order),
@@ -785,6 +914,9 @@ int main(void)
 		OVER_SERVERS(uploads_of_others_are_left_alone),
 		OVER_SERVERS(uploads_if_absent_have_one_winner),
 		OVER_SERVERS(uploads_to_cloud_storage_refuse_if_absent),
+		OVER_SERVERS(any_key_is_deleted),
+		OVER_SERVERS(many_are_deleted_but_for_one),
+		OVER_SERVERS(servers_without_batches_get_single_deletes),
 	};
 
 	return cmocka_run_group_tests(tests, start, end);
