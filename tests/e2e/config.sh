@@ -15,8 +15,14 @@ as_user() {
 	if [ "$(id -u)" -ne 0 ]; then
 		"$T/gpucloud" "$@"
 	else
-		ASAN_OPTIONS='' UBSAN_OPTIONS='' setpriv --reuid 65534 --regid 65534 \
-			--clear-groups "$T/gpucloud" "$@"
+		# memcheck writes files of its own, which finish() looks for here
+		mkdir -p "$T/user" && chmod 777 "$T/user"
+		ASAN_OPTIONS='' UBSAN_OPTIONS='' TMPDIR="$T/user" \
+			GPUCLOUD_TEST_FINDINGS="$T/user/found" setpriv --reuid 65534 \
+			--regid 65534 --clear-groups "$T/gpucloud" "$@"
+		user_rc=$?
+		cat "$T"/user/found.* >"$T/sanitizer.user" 2>/dev/null
+		return $user_rc
 	fi
 }
 
