@@ -117,6 +117,10 @@ void gpc_net_loop_return(struct gpc_net *net, struct gpc_net_loop *loop);
 /* Makes a gpc_net_loop_run that another thread is in, or the next one, return. */
 void gpc_net_loop_wake(struct gpc_net_loop *loop);
 
+/* Body bytes that the tries under way have sent: what gpc_net_counts does not have
+ * yet. */
+uint64_t gpc_net_loop_sending(const struct gpc_net_loop *loop);
+
 struct gpc_net_counts {
 	uint64_t requests, retries, throttled;
 	uint64_t sent, received;        /* body bytes */

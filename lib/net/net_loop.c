@@ -242,6 +242,15 @@ int gpc_net_loop_run(struct gpc_net_loop *loop, int timeout_ms,
 	return r;
 }
 
+uint64_t gpc_net_loop_sending(const struct gpc_net_loop *loop)
+{
+	uint64_t n = 0;
+
+	for (const struct gpc_net_task *t = loop->running.first; t; t = t->next)
+		n += t->transfer ? t->x.sent : 0;
+	return n;
+}
+
 void gpc_net_loop_wake(struct gpc_net_loop *loop)
 {
 	atomic_store(&loop->woken, true);
