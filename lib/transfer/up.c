@@ -1,0 +1,128 @@
+/* Uploads: a file in one request, or in parts that are read from their place when they
+ * are sent. A file that changes meanwhile is not what anybody asked for: it fails, and
+ * nothing of it stays. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "base/str.h"
+#include "transfer/move.h"
+
+#define USUAL ((uint64_t)16 << 20)
+/* Up to here a file is read at once: that is cheaper than asking for its bytes again
+ * for checksum and connection. */
+#define IN_MEMORY ((uint64_t)128 << 10)
+
+static int64_t mtime_ns(const struct stat *st)
+{
+	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+/* O_NONBLOCK: a pipe that nobody writes to would never open. */
+static int open_file(struct gpc_move *m, struct gpc_error *err)
+{
+	struct gpc_move_source *s = &m->source;
+	const char *path = m->item.from.path;
+	struct stat st;
+	int r = s->fd >= 0 ? 0 : gpc_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0,
+		&s->fd, err);
+
+	if (r < 0)
+		return r;
+	if (fstat(s->fd, &st) < 0)
+		return gpc_fail_sys(err, errno, "cannot look at it");
+	if (!S_ISREG(st.st_mode))
+		return gpc_fail(err, GPC_ECONFIG, S_ISDIR(st.st_mode) ?
+			"it is a folder" : "it is no regular file");
+	s->ino = (uint64_t)st.st_ino;
+	s->dev = (uint64_t)st.st_dev;
+	s->mtime_ns = mtime_ns(&st);
+	s->seen = true;
+	m->item.size = (int64_t)st.st_size;
+	return 0;
+}
+
+static int check_same(const struct gpc_move *m, struct gpc_error *err)
+{
+	struct stat st;
+	int r;
+
+	if (fstat(m->source.fd, &st) < 0)
+		return gpc_fail_sys(err, errno, "cannot look at it");
+	if ((uint64_t)st.st_size == m->size && mtime_ns(&st) == m->source.mtime_ns)
+		return 0;
+	r = gpc_fail(err, GPC_ECONFLICT, "the file was changed while it was uploaded");
+	gpc_hint(err, "run the same again when nobody writes to it");
+	return r;
+}
+
+static int up_open(struct gpc_move *m, struct gpc_error *err)
+{
+	uint64_t size, part;
+	int r = open_file(m, err);
+
+	if (r < 0)
+		return r;
+	size = (uint64_t)m->item.size;
+	part = gpc_move_part_size(m, size, USUAL);
+	r = gpc_move_plan(m, size, size > 2 * part ? part : 0, err);
+	if (r < 0 || m->n == 1)
+		return r;
+	if (m->notes.fd < 0)
+		gpc_move_open_notes(m);
+	if (m->again_n == 0)
+		r = gpc_move_resume(m, err);
+	return r < 0 ? r : 0;
+}
+
+static int read_all(struct gpc_ask *a, struct gpc_error *err)
+{
+	struct gpc_move *m = a->m;
+	size_t n = (size_t)m->size, at = 0, k = 1;
+	const struct gpc_body file = { .fd = m->source.fd, .size = m->size };
+	int r = gpc_ask_hold(a, m->size, err);
+
+	while (r == 0 && at < n) {
+		r = gpc_body_read(&file, at, a->memory + at, n - at, &k, err);
+		at += k;
+	}
+	a->body = (struct gpc_body){ .data = a->memory, .size = m->size };
+	return r < 0 ? r : check_same(m, err);
+}
+
+static int up_start(struct gpc_move *m, int piece, struct gpc_error *err)
+{
+	struct gpc_ask *a;
+	int r = 0;
+
+	if (m->n > 1 && !m->upload)
+		return gpc_move_begin(m, err);
+	a = gpc_ask_new(m, piece);
+	a->body = (struct gpc_body){ .fd = m->source.fd,
+		.offset = (int64_t)gpc_move_piece_at(m, piece),
+		.size = gpc_move_piece_size(m, piece) };
+	if (m->n == 1 && m->size <= IN_MEMORY)
+		r = read_all(a, err);
+	if (r == 0)
+		return gpc_move_put(a, err);
+	gpc_ask_free(a);
+	return r;
+}
+
+static int up_end(struct gpc_move *m, struct gpc_error *err)
+{
+	int r = m->n == 1 && m->size <= IN_MEMORY ? 0 : check_same(m, err);
+
+	if (r < 0 && m->n == 1)
+		gpc_hint(err, "what was put may be a mixture of before and after: run "
+			"the same again when nobody writes to it");
+	return r < 0 ? r : m->n == 1 ? 0 : gpc_move_end_parts(m, err);
+}
+
+const struct gpc_move_way gpc_move_up = {
+	.open = up_open,
+	.start = up_start,
+	.end = up_end,
+};
