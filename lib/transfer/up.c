@@ -53,7 +53,8 @@ static int check_same(const struct gpc_move *m, struct gpc_error *err)
 		return gpc_fail_sys(err, errno, "cannot look at it");
 	if ((uint64_t)st.st_size == m->size && mtime_ns(&st) == m->source.mtime_ns)
 		return 0;
-	r = gpc_fail(err, GPC_ECONFLICT, "the file was changed while it was uploaded");
+	r = gpc_fail(err, GPC_ECONFLICT, "the file was changed while it was uploaded: "
+		"nothing of it was kept");
 	gpc_hint(err, "run the same again when nobody writes to it");
 	return r;
 }
@@ -111,13 +112,25 @@ static int up_start(struct gpc_move *m, int piece, struct gpc_error *err)
 	return r;
 }
 
+/* What was put in one go is there already, perhaps a mixture. */
+static void remove_put(struct gpc_move *m)
+{
+	char *key = (char *)m->item.to.key;
+	const struct gpc_strv keys = { .v = &key, .n = 1 };
+	gpc_autostr *to = gpc_move_to(m);
+	struct gpc_error err = {0};
+
+	if (gpc_objects_delete(m->item.to.objects, &keys, NULL, NULL, &err) < 0)
+		gpc_log(m->t->set.log, GPC_WARN, "%s stays, of a file that was "
+			"changed while it was uploaded: %s", to, err.msg);
+}
+
 static int up_end(struct gpc_move *m, struct gpc_error *err)
 {
 	int r = m->n == 1 && m->size <= IN_MEMORY ? 0 : check_same(m, err);
 
 	if (r < 0 && m->n == 1)
-		gpc_hint(err, "what was put may be a mixture of before and after: run "
-			"the same again when nobody writes to it");
+		remove_put(m);
 	return r < 0 ? r : m->n == 1 ? 0 : gpc_move_end_parts(m, err);
 }
 

@@ -164,12 +164,13 @@ TEST(one_at_a_time_is_enough)
 
 TEST(times_and_modes_are_as_asked)
 {
-	gpc_autostr *path = bed_put("file", 10), *back = bed_path("back");
+	gpc_autostr *back = bed_path("back");
 	struct bed_run run = {0};
 	struct gpc_transfer_item item = { .to = { .path = back }, .size = 10,
 		.modified_ms = 1234567890123, .mode = 0750 };
 	struct stat st;
 
+	free(bed_put("file", 10));
 	bed_begin(&run, in_parts);
 	item.from = (struct gpc_transfer_end){ .objects = run.bucket, .key = "file" };
 	assert_ok(gpc_transfer_add(run.t, &item, &err));
@@ -253,11 +254,13 @@ TEST(what_is_no_file_is_not_replaced)
 
 TEST(an_object_that_stands_for_a_folder_makes_it)
 {
-	gpc_autostr *empty = bed_put("a/folder/", 0), *root = bed_path("root");
-	gpc_autostr *full = bed_put("a/full/", 10), *made = bed_path("root/folder");
+	gpc_autostr *root = bed_path("root");
+	gpc_autostr *made = bed_path("root/folder");
 	struct bed_run run = {0};
 	struct stat st;
 
+	free(bed_put("a/full/", 10));
+	free(bed_put("a/folder/", 0));
 	bed_begin(&run, in_parts);
 	bed_down(&run, "a/folder/", root, "folder/", -1);
 	bed_down(&run, "a/full/", root, "full/", -1);

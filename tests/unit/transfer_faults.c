@@ -111,10 +111,11 @@ TEST(a_range_goes_on_in_its_middle)
 
 TEST(a_download_begins_anew_for_a_new_object)
 {
-	gpc_autostr *old = bed_put("large", LARGE), *back = bed_path("back");
+	gpc_autostr *back = bed_path("back");
 	gpc_autostr *new = NULL;
 	struct bed_run run = {0};
 
+	free(bed_put("large", LARGE));
 	down_is_cut(back, false);
 	new = bed_put("large", LARGE - 1);
 	bed_begin(&run, in_parts);
@@ -240,9 +241,10 @@ TEST(what_cannot_go_on_is_removed)
 
 TEST(an_object_that_changes_meanwhile_is_an_error)
 {
-	gpc_autostr *path = bed_put("large", LARGE), *back = bed_path("back");
+	gpc_autostr *back = bed_path("back");
 	struct bed_run run = {0};
 
+	free(bed_put("large", LARGE));
 	bed_fault("{\"operation\": \"GetObject\", \"nth\": 3, \"do\": \"touch\"}");
 	bed_begin(&run, one_by_one);
 	bed_down(&run, "large", back, NULL, LARGE);
@@ -259,9 +261,9 @@ TEST(an_object_that_changes_meanwhile_is_an_error)
 
 TEST(an_object_that_changes_while_it_is_copied_is_an_error)
 {
-	gpc_autostr *path = bed_put("large", LARGE);
 	struct bed_run run = {0};
 
+	free(bed_put("large", LARGE));
 	bed_fault("{\"operation\": \"GetObject\", \"nth\": 3, \"do\": \"touch\"}");
 	bed_begin(&run, one_by_one);
 	bed_across(&run, "large", "copy", LARGE);
@@ -292,9 +294,10 @@ TEST(bodies_that_break_off_go_on)
 
 TEST(bytes_that_were_changed_on_the_way_are_refused)
 {
-	gpc_autostr *path = bed_put("large", LARGE), *back = bed_path("back");
+	gpc_autostr *back = bed_path("back");
 	struct bed_run run = {0};
 
+	free(bed_put("large", LARGE));
 	bed_fault("{\"operation\": \"GetObject\", \"nth\": 2, \"count\": 1, "
 		"\"do\": \"corrupt\", \"at\": 4000000}");
 	bed_begin(&run, in_parts);
@@ -399,17 +402,18 @@ TEST(a_file_that_changes_meanwhile_is_an_error)
 		assert_int_equal(run.failed, 1);
 		assert_int_equal(run.err.code, GPC_ECONFLICT);
 		assert_has(run.err.msg, "changed");
-		assert_int_equal(bed_left("objects"), (int)i);
+		assert_int_equal(bed_left("objects"), 0);
 		nothing_stays(0);
 	}
 }
 
 TEST(a_full_disk_is_said_and_leaves_nothing)
 {
-	gpc_autostr *path = bed_put("large", LARGE), *back = bed_path("back");
+	gpc_autostr *back = bed_path("back");
 	struct rlimit old, small;
 	struct bed_run run = {0}, huge = {0};
 
+	free(bed_put("large", LARGE));
 	/* What no disk has room for is not begun. */
 	bed_begin(&huge, (struct gpc_transfer_settings){0});
 	bed_down(&huge, "large", back, NULL, (int64_t)1 << 56);
@@ -436,11 +440,12 @@ TEST(a_full_disk_is_said_and_leaves_nothing)
 
 TEST(one_file_is_written_by_one_process)
 {
-	gpc_autostr *path = bed_put("large", LARGE), *back = bed_path("back");
+	gpc_autostr *back = bed_path("back");
 	struct gpc_place held = {0};
 	struct gpc_place_top top = {0};
 	struct bed_run run = {0};
 
+	free(bed_put("large", LARGE));
 	assert_ok(gpc_place_open(&held, &top, back, NULL, &err));
 	bed_begin(&run, in_parts);
 	bed_down(&run, "large", back, NULL, LARGE);
