@@ -45,16 +45,22 @@ static const struct gpc_opt options[] = {
 	GPC_OPT_END
 };
 
-/* A job to end, or a node without one. */
+/* A job to end, a node that an ended one still holds, or a node without a job. */
 struct row {
 	char *job, *node, *provider, *why, *result;
-	bool live;                   /* the job is asked to end */
+	struct gpc_money rate;
+	int64_t since_ms;            /* wall clock: held since then; 0 = not said */
+	bool live;                   /* the job's nodes are waited for */
+	bool ended;                  /* it need not be asked to end */
 	struct gpc_held *held;       /* a node to end by its tags */
 };
 static const struct gpc_col cols[] = {
 	GPC_COL("job", STR, struct row, job, GPC_COL_F_NAME),
 	GPC_COL("provider", STR, struct row, provider, 0),
 	GPC_COL("node", STR, struct row, node, 0),
+	GPC_COL("rate_per_hour", MONEY, struct row, rate, 0,
+		.title = "PER HOUR"),
+	GPC_COL("since", TIME, struct row, since_ms, 0),
 	GPC_COL("why", STR, struct row, why, GPC_COL_F_CUT),
 	GPC_COL("result", STR, struct row, result, GPC_COL_F_CUT),
 	GPC_COL_LAST
@@ -85,16 +91,20 @@ static void work_clear(struct work *w)
 }
 
 /* --- what there is to do --------------------------------------------------- */
+/* As a whole, all of its nodes. */
 static bool has_job(const struct work *w, const char *job)
 {
 	for (size_t i = 0; i < w->rows.n; i++) {
-		if (w->rows.v[i].live && gpc_eq(w->rows.v[i].job, job))
+		const struct row *r = &w->rows.v[i];
+
+		if (r->live && !r->node && gpc_eq(r->job, job))
 			return true;
 	}
 	return false;
 }
 
-static void add_job(struct work *w, const char *job, const char *why)
+static void add_job(struct work *w, const char *job, bool ended,
+	const char *why)
 {
 	if (has_job(w, job))
 		return;
@@ -102,6 +112,21 @@ static void add_job(struct work *w, const char *job, const char *why)
 	r->job = gpc_strdup(job);
 	r->why = gpc_strdup(why);
 	r->live = true;
+	r->ended = ended;
+}
+
+/* Why an ended job's node is not given back: its supervisor would do that. */
+static char *why_held(const struct gpc_held *h)
+{
+	gpc_autostr *since = NULL;
+
+	if (!h->draining || h->silent_ms == 0)
+		return gpc_strdup(h->why);
+	if (h->silent_ms < 0)
+		return gpc_format("%s, and nobody supervises it", h->why);
+	since = gpc_phrase_time(h->silent_ms);
+	return gpc_format("%s; its supervisor is silent since %s", h->why,
+		since);
 }
 
 static void add_held(struct work *w, struct gpc_held *h, bool touch)
@@ -114,10 +139,14 @@ static void add_held(struct work *w, struct gpc_held *h, bool touch)
 	r->job = gpc_strdup(h->job);
 	r->node = gpc_strdup(h->id);
 	r->provider = gpc_strdup(h->provider);
-	r->why = gpc_strdup(h->why);
-	if (touch)
+	r->rate = h->rate;
+	r->since_ms = h->created_ms;
+	r->why = why_held(h);
+	/* A supervisor gives this one back: it is waited for. */
+	r->live = r->ended = touch && h->draining && h->job;
+	if (touch && !r->live)
 		r->held = h;
-	else
+	else if (!touch)
 		r->result = gpc_strdup("left: another user's (--foreign once "
 			"it has expired)");
 }
@@ -130,7 +159,7 @@ static int add_named(struct work *w, struct gpc_error *err)
 
 		if (r)
 			return r;
-		add_job(w, job, "named");
+		add_job(w, job, false, "named");
 	}
 	return 0;
 }
@@ -156,8 +185,19 @@ static void add_live(struct work *w)
 		if (gpc_view_load(w->s, index.v[i].job, &v, NULL) ==
 			-GPC_ENOTFOUND)
 			continue;
-		add_job(w, index.v[i].job, "unfinished");
+		add_job(w, index.v[i].job,
+			gpc_job_status_is_end(v.state.status), "unfinished");
 	}
+}
+
+/* The same holds for what only the journals name. */
+static void add_ended(struct work *w)
+{
+	struct gpc_error err = {0};
+
+	if (gpc_held_add_ended(w->s, &w->held, &err) < 0)
+		gpc_log(&w->c->log, GPC_WARN, "%s; going by tags alone",
+			err.msg);
 }
 
 static bool expired(const struct gpc_held *h)
@@ -201,16 +241,14 @@ static int collect(struct work *w, struct gpc_error *err)
 	r = gpc_held_find(w->s, &w->held, err);
 	if (!r && !w->s->store && o->orphans && w->held.n)
 		return cannot_tell(w, err);
+	if (!r && w->s->store && o->orphans)
+		add_ended(w);
 	for (size_t i = 0; !r && i < w->held.n; i++) {
 		struct gpc_held *h = &w->held.v[i];
 		bool touch;
 
-		if (!in_scope(o, h, &touch))
-			continue;
-		/* a supervisor gives this one back: wait for it */
-		if (h->draining && touch && h->job)
-			add_job(w, h->job, h->why);
-		else
+		gpc_held_look(w->s, h);
+		if (in_scope(o, h, &touch))
 			add_held(w, h, touch);
 	}
 	return r;
@@ -297,7 +335,7 @@ static void cancel_row(struct work *w, struct row *row, int64_t until_ms)
 static void cancel_all(struct work *w, int64_t until_ms)
 {
 	gpc_vec_each(row, &w->rows) {
-		if (row->live)
+		if (row->live && !row->ended)
 			cancel_row(w, row, until_ms);
 	}
 	if (w->s->store)

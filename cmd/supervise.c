@@ -3,7 +3,9 @@
  */
 #include "core/supervise.h"
 
+#include "base/str.h"
 #include "cmd/command.h"
+#include "cmd/phrase.h"
 #include "cmd/session_open.h"
 
 struct supervise {
@@ -34,6 +36,22 @@ static int refuse(const char *what, struct gpc_error *err)
 	return r;
 }
 
+/* Whether that one is at work, and what becomes of one that is not. */
+static void say_other(struct gpc_cmd *c, struct gpc_session *s)
+{
+	int64_t ms = gpc_supervisor_silent_ms(s);
+	gpc_autostr *silent = gpc_phrase_duration(ms);
+	gpc_autostr *limit = gpc_phrase_duration(GPC_SUPERVISOR_STALE_MS);
+
+	if (ms == 0)
+		gpc_say(&c->talk, "gpucloud: another process supervises here "
+			"already");
+	else
+		gpc_say(&c->talk, "gpucloud: another process supervises here "
+			"already, silent for %s: after %s another one may take "
+			"over", silent, limit);
+}
+
 static int run(struct gpc_cmd *c, struct gpc_error *err)
 {
 	const struct supervise *o = c->ctx;
@@ -55,8 +73,7 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 			"%s", s->place.owner.user, c->store_url);
 	r = gpc_supervise_run(s, o->once, err);
 	if (r == -GPC_ECONFLICT) {
-		gpc_say(&c->talk, "gpucloud: another process supervises here "
-			"already");
+		say_other(c, s);
 		return 0;
 	}
 	return r;

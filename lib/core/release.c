@@ -14,9 +14,11 @@
 #include "core/supervise.h"
 #include "core/view.h"
 #include "provider/provider.h"
+#include "record/index.h"
 #include "record/journal.h"
 #include "record/keys.h"
 
+#define ENDED "its job has ended"
 #define POLL_MS 100
 #define FAR_LEAST_MS 300        /* where each look costs money */
 #define FAR_MOST_MS 2000
@@ -43,8 +45,9 @@ static bool store_is_there(struct gpc_session *s)
 
 /* Why nothing needs this node, or NULL when a job does or it cannot be told. */
 static char *orphan_reason(struct gpc_session *s, const char *provider,
-	const struct gpc_instance *x, const char *job, bool *ret_draining)
+	const struct gpc_instance *x, struct gpc_held *h)
 {
+	const char *job = h->job;
 	gpc_auto(gpc_journal) struct gpc_journal j = {0};
 	const struct gpc_job_state *st = &j.state;
 	gpc_key key;
@@ -66,10 +69,13 @@ static char *orphan_reason(struct gpc_session *s, const char *provider,
 	gpc_vec_each(n, &st->nodes) {
 		if (!gpc_eq(n->provider, provider) || !gpc_eq(n->id, x->id))
 			continue;
+		h->rate = n->rate;
 		if (n->status == GPC_NODE_RELEASED)
 			return gpc_strdup("it was recorded as released");
-		*ret_draining = gpc_job_status_is_end(st->status);
-		return *ret_draining ? gpc_strdup("its job has ended") : NULL;
+		if (n->created_ms)
+			h->created_ms = n->created_ms;
+		h->draining = gpc_job_status_is_end(st->status);
+		return h->draining ? gpc_strdup(ENDED) : NULL;
 	}
 	gpc_vec_each(i, &st->intents) {
 		if (gpc_eq(i->token, x->token) &&
@@ -91,8 +97,29 @@ static void add_held(struct gpc_session *s, const char *provider,
 	h->created_ms = x->created_ms;
 	h->expires_ms = x->expires_ms;
 	h->foreign = !gpc_eq(h->owner, s->place.owner.hash);
-	h->why = orphan_reason(s, provider, x, h->job, &h->draining);
+	h->why = orphan_reason(s, provider, x, h);
 	h->orphan = h->why != NULL;
+}
+
+/* An end that only the agents have written yet. */
+static bool has_ended(struct gpc_session *s, const char *job)
+{
+	gpc_auto(gpc_view) struct gpc_view v = {0};
+
+	return gpc_view_load(s, job, &v, NULL) == 0 &&
+		gpc_job_status_is_end(v.state.status);
+}
+
+void gpc_held_look(struct gpc_session *s, struct gpc_held *h)
+{
+	if (!s->store || !h->job)
+		return;
+	if (!h->orphan && has_ended(s, h->job)) {
+		h->orphan = h->draining = true;
+		h->why = gpc_strdup(ENDED);
+	}
+	if (h->draining)
+		h->silent_ms = gpc_supervisor_silent_since(s, h->job);
 }
 
 static int find_of_provider(struct gpc_session *s, const char *name,
@@ -134,6 +161,52 @@ int gpc_held_find(struct gpc_session *s, struct gpc_held_list *ret_l,
 	}
 	*ret_l = l;
 	return 0;
+}
+
+static bool is_listed(const struct gpc_held_list *l, const struct gpc_node *n)
+{
+	gpc_vec_each(h, l) {
+		if (gpc_eq(h->id, n->id) && gpc_eq(h->provider, n->provider))
+			return true;
+	}
+	return false;
+}
+
+static void add_unrecorded(struct gpc_session *s, const char *job,
+	const char *owner, const struct gpc_node *n, struct gpc_held_list *l)
+{
+	struct gpc_held *h = gpc_vec_push(l);
+
+	h->provider = gpc_strdup(n->provider);
+	h->id = gpc_strdup(n->id);
+	h->job = gpc_strdup(job);
+	h->owner = gpc_strdup(owner);
+	h->created_ms = n->created_ms;
+	h->expires_ms = n->expires_ms;
+	h->rate = n->rate;
+	h->foreign = !gpc_eq(owner, s->place.owner.hash);
+	h->orphan = h->draining = true;
+	h->why = gpc_strdup(ENDED ", and nobody recorded its release");
+}
+
+int gpc_held_add_ended(struct gpc_session *s, struct gpc_held_list *l,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_index) struct gpc_index index = {0};
+	int r = gpc_index_list_live(s->store, &index, err);
+
+	gpc_vec_each(x, &index) {
+		gpc_auto(gpc_view) struct gpc_view v = {0};
+
+		if (r < 0 || !x->live || gpc_view_load(s, x->job, &v, NULL) < 0
+			|| !gpc_job_status_is_end(v.state.status))
+			continue;
+		gpc_vec_each(n, &v.state.nodes) {
+			if (n->status != GPC_NODE_RELEASED && !is_listed(l, n))
+				add_unrecorded(s, x->job, x->owner_hash, n, l);
+		}
+	}
+	return r;
 }
 
 static int still_there(struct gpc_provider *p, const char *id, bool *ret_there,

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/money.h"
 #include "core/session.h"
 #include "model/node.h"
 
@@ -10,6 +11,10 @@
 struct gpc_held {
 	char *provider, *id, *job, *owner;   /* from its tags */
 	int64_t created_ms, expires_ms;
+	struct gpc_money rate;        /* per hour, as its job's journal says */
+	int64_t silent_ms;            /* gpc_held_look: wall clock since when its
+	                               * job's supervisor is silent; -1 = nobody
+	                               * supervises, 0 = not, or not known */
 	bool orphan;                  /* no live job needs it */
 	bool draining;                /* its job has ended; a supervisor drains it */
 	bool foreign;                 /* another owner's */
@@ -21,6 +26,15 @@ void gpc_held_clear(struct gpc_held_list *l);
  * can be read. */
 int gpc_held_find(struct gpc_session *s, struct gpc_held_list *ret_l,
 	struct gpc_error *err) gpc_must_check;
+/* Adds what the journals hold of jobs that have ended (by what their agents say,
+ * at least) and no provider shows: paid for until somebody records that it is
+ * gone. */
+int gpc_held_add_ended(struct gpc_session *s, struct gpc_held_list *l,
+	struct gpc_error *err) gpc_must_check;
+/* For people: whether the job of a node that seems needed has ended by what its
+ * agents say (orphan and draining then, though no supervisor wrote it down yet),
+ * and who keeps the node of an ended job from being given back. */
+void gpc_held_look(struct gpc_session *s, struct gpc_held *h);
 /* Ends one and waits until its provider confirms absence. */
 int gpc_held_release(struct gpc_session *s, const struct gpc_held *h,
 	int64_t timeout_ms, struct gpc_error *err) gpc_must_check;

@@ -4,13 +4,10 @@
  * Ending races with a submit that sees the lock held and goes away. So the lock
  * is let go first and the index is read once more: a job that was listed before
  * the submit looked at the lock is found then. */
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/crash.h"
-#include "base/detach.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -18,11 +15,8 @@
 #include "core/leftovers.h"
 #include "core/reconcile.h"
 #include "core/supervision.h"
-#include "dep/http.h"
 #include "record/index.h"
 #include "record/keys.h"
-
-extern char **environ;
 
 #define RELIST_MS 500
 #define RELIST_FAR_MS 30000     /* submits and requests from here wake us */
@@ -30,14 +24,10 @@ extern char **environ;
 #define TURN_MS 500
 #define TURN_FAR_MS 200         /* between looks whether somebody woke us */
 #define RENEW_MS 5000
-#define STALE_MS 60000
 #define SWEEP_MS 60000
 #define SWEEP_FAR_MS 600000
 #define LEFTOVERS_FAR_MS 3600000
 #define SAY_AGAIN_MS 600000
-#define LOOK_MS 100             /* for how long somebody may look at the lock */
-#define EXEC_MS 20000           /* a machine that swaps */
-#define START_MS 500            /* what starting takes at most, as a rule */
 
 /* What went wrong last: the same again is not worth a line each second. */
 struct complaint { char *text; int64_t said_ms; };
@@ -54,6 +44,8 @@ struct gang {
 	struct gpc_crew crew;
 	GPC_VEC(struct gang_member) members;
 	int64_t listed_ms, swept_ms, renewed_ms;
+	int64_t awaited_ms;           /* boot clock: there was more to wait for */
+	int64_t awaited_round;
 	int64_t again_ms;             /* boot clock: no list before it */
 	int lock_fd;
 	const char *lock_path, *wake_path;
@@ -240,17 +232,10 @@ static bool gang_is_idle(const struct gang *g)
 	return true;
 }
 
-static char *lock_path(struct gpc_session *s, const char *suffix)
-{
-	gpc_autostr *name = gpc_format("supervise-%s.%s", s->store->id, suffix);
-
-	return gpc_path_join(s->place.state_dir, name);
-}
-
 /* Its lists cost money, and what they find is harmless for a while. */
 static bool sweep_is_due(struct gang *g)
 {
-	gpc_autostr *path = lock_path(g->session, "swept");
+	gpc_autostr *path = gpc_supervisor_file(g->session, "swept");
 	int64_t age = gpc_lock_age_ms(path);
 	struct gpc_error why;
 
@@ -296,15 +281,21 @@ static bool is_still_ours(struct gang *g)
 }
 
 /* Of one round for cron: buying takes a second look, whoever is being told is
- * told to the end, and what may be about to be resumed shows whether it is: the
- * next round would know nothing of this one's wait. */
-static bool is_round_over(const struct gang *g, int64_t started_ms)
+ * told to the end, and what may be about to be resumed or taken over shows whether
+ * it is: the next round would know nothing of this one's wait. */
+static bool is_round_over(struct gang *g)
 {
-	gpc_vec_each(m, &g->members)
-		if (m->sv && gpc_supervision_may_reopen(m->sv))
-			return false;
-	return gpc_boot_ms() - started_ms > 1000 && g->crew.round > 2 &&
-		!g->crew.notices;
+	int64_t now = gpc_boot_ms();
+
+	gpc_vec_each(m, &g->members) {
+		if (!m->sv || (!gpc_supervision_may_reopen(m->sv) &&
+			!gpc_supervision_awaits(m->sv)))
+			continue;
+		g->awaited_ms = now;
+		g->awaited_round = g->crew.round;
+	}
+	return now - g->awaited_ms > 1000 &&
+		g->crew.round - g->awaited_round > 2 && !g->crew.notices;
 }
 
 /* Somebody here wrote something for us: all is looked at anew. */
@@ -346,8 +337,8 @@ static int list_again(struct gang *g, struct gpc_error *err)
 
 static int gang_run(struct gang *g, bool once, struct gpc_error *err)
 {
-	int64_t started = gpc_boot_ms();
-
+	g->awaited_ms = gpc_boot_ms();
+	g->awaited_round = g->crew.round;
 	while (!gpc_canceled(g->session->cancel) && is_still_ours(g)) {
 		int64_t wait;
 		int r = 0;
@@ -361,7 +352,7 @@ static int gang_run(struct gang *g, bool once, struct gpc_error *err)
 			complain(g, &g->said, "", err->msg);
 		wait = gang_step(g);
 		gang_sweep(g);
-		if (once && is_round_over(g, started))
+		if (once && is_round_over(g))
 			return 0;
 		if (gang_is_idle(g) && r == 0)
 			return 0;
@@ -370,25 +361,10 @@ static int gang_run(struct gang *g, bool once, struct gpc_error *err)
 	return 0;
 }
 
-/* Waits for those who hold it for a moment. */
-static int take_lock(const char *path, int64_t wait_ms, int *ret_fd,
-	struct gpc_error *err)
-{
-	int64_t end = gpc_boot_ms() + wait_ms;
-
-	for (;;) {
-		int r = gpc_lock_file(path, false, ret_fd, err);
-
-		if (r != -GPC_ECONFLICT || gpc_boot_ms() >= end)
-			return r;
-		gpc_sleep_ms(5);
-	}
-}
-
 int gpc_supervise_run(struct gpc_session *s, bool once, struct gpc_error *err)
 {
-	gpc_autostr *path = lock_path(s, "lock");
-	gpc_autostr *wake = lock_path(s, "wake");
+	gpc_autostr *path = gpc_supervisor_file(s, "lock");
+	gpc_autostr *wake = gpc_supervisor_file(s, "wake");
 	struct gang g = { .session = s, .wake_path = wake,
 		.far = gpc_store_is_far(s->store) };
 	int r = gpc_mkdirs(s->place.state_dir, 0700, err);
@@ -397,11 +373,7 @@ int gpc_supervise_run(struct gpc_session *s, bool once, struct gpc_error *err)
 		bool ours = true;
 		int fd = -1;
 
-		r = take_lock(path, LOOK_MS, &fd, err);
-		if (r == -GPC_ECONFLICT)
-			r = gpc_fail(err, GPC_ECONFLICT,
-				"another process supervises your jobs in %s",
-				s->store->url);
+		r = gpc_supervisor_lock(s, path, &fd, err);
 		g.lock_fd = fd;
 		g.lock_path = path;
 		g.renewed_ms = 0;
@@ -421,134 +393,4 @@ int gpc_supervise_run(struct gpc_session *s, bool once, struct gpc_error *err)
 	}
 	gang_clear(&g);
 	return r;
-}
-
-/* Takes the lock's name from a holder that has shown no sign of life: it is
- * stopped, or stuck. Should it wake up, it sees that and ends; what it was
- * about to do is kept from being done twice by the journals. */
-static void break_stale(struct gpc_session *s, const char *path)
-{
-	int64_t age = gpc_lock_age_ms(path);
-
-	if (age < STALE_MS || unlink(path) < 0)
-		return;
-	gpc_log(s->log, GPC_WARN, "the supervisor in the background has been "
-		"silent for %lld s: another one takes over",
-		(long long)age / 1000);
-}
-
-/* Looking means to hold it for a moment. */
-static int look_at_lock(const char *path, bool *ret_held, struct gpc_error *err)
-{
-	int fd = -1;
-	int r = gpc_lock_file(path, false, &fd, err);
-
-	gpc_close(&fd);
-	*ret_held = r == -GPC_ECONFLICT;
-	return *ret_held ? 0 : r;
-}
-
-/* Ours, and what a profile or a folder's file may have said. */
-static void fill_env(const struct gpc_session *s, struct gpc_strv *env)
-{
-	const char *ca_file = s->options.ca_file;
-
-	if (ca_file)
-		gpc_strv_addf(env, GPC_HTTP_CA_ENV "=%s", ca_file);
-	for (char **e = environ; *e; e++)
-		if (!ca_file || !gpc_starts_with(*e, GPC_HTTP_CA_ENV "="))
-			gpc_strv_add(env, *e);
-	gpc_strv_take(env, NULL);
-}
-
-static int spawn(const struct gpc_session *s, const char *const *argv,
-	const char *log_path, struct gpc_error *err)
-{
-	gpc_auto(gpc_strv) struct gpc_strv env = {0};
-	struct gpc_detached d = { .path = argv[0], .argv = argv };
-	gpc_autofd log_fd = -1, report = -1;
-	char word = 0;
-	int r = gpc_open(log_path, O_WRONLY | O_CREAT | O_APPEND, 0600, &log_fd,
-		err);
-
-	if (r < 0)
-		return r;
-	fill_env(s, &env);
-	d.envp = env.v;
-	d.log_fd = log_fd;
-	r = gpc_detach(&d, &report, err);
-	return r < 0 ? r : gpc_detached_report(report, argv[0], EXEC_MS, &word,
-		err);
-}
-
-/* Until it has the lock, the next one who looks would start another. */
-static int start_one(struct gpc_session *s, const char *lock,
-	struct gpc_error *err)
-{
-	gpc_autostr *log = lock_path(s, "log");
-	const char *argv[] = {
-		s->place.self_path, "supervise", "--store", s->store->url, NULL,
-	};
-	int64_t end = gpc_boot_ms() + START_MS;
-	bool held = false;
-	int r;
-
-	if (!s->place.self_path)
-		return gpc_fail(err, GPC_EUNSUPPORTED,
-			"cannot find this program's own file to start a supervisor");
-	GPC_CRASH("supervise.start");
-	r = spawn(s, argv, log, err);
-	GPC_CRASH("supervise.started");
-	while (r == 0 && !held && gpc_boot_ms() < end) {
-		gpc_sleep_ms(5);
-		r = look_at_lock(lock, &held, err);
-	}
-	return r;
-}
-
-void gpc_supervisor_wake(struct gpc_session *s)
-{
-	gpc_autostr *path = NULL;
-	struct gpc_error why;
-	int r;
-
-	if (!gpc_store_is_far(s->store))
-		return;
-	path = lock_path(s, "wake");
-	r = gpc_mkdirs(s->place.state_dir, 0700, &why);
-	if (r == 0)
-		r = gpc_write_file(path, "", 0, 0600, &why);
-	if (r < 0)
-		gpc_log(s->log, GPC_VERBOSE, "%s", why.msg);
-}
-
-int64_t gpc_supervisor_silent_ms(struct gpc_session *s)
-{
-	gpc_autostr *lock = lock_path(s, "lock");
-	int64_t age = gpc_lock_age_ms(lock);
-
-	return age >= STALE_MS ? age : 0;
-}
-
-int gpc_supervisor_ensure(struct gpc_session *s, struct gpc_error *err)
-{
-	gpc_autostr *lock = lock_path(s, "lock");
-	gpc_autostr *start = lock_path(s, "start");
-	gpc_autofd fd = -1;
-	bool held = false;
-	int r = gpc_mkdirs(s->place.state_dir, 0700, err);
-
-	if (r == 0)
-		r = look_at_lock(lock, &held, err);
-	if (r == 0 && (!held || gpc_lock_age_ms(lock) >= STALE_MS)) {
-		/* One at a time; who takes longer than that is not waited for. */
-		r = take_lock(start, START_MS, &fd, err);
-		if (r == 0)
-			break_stale(s, lock);
-		if (r == 0 || r == -GPC_ECONFLICT)
-			r = look_at_lock(lock, &held, err);
-	}
-	if (r == 0 && !held)
-		r = start_one(s, lock, err);
-	return gpc_wrap(err, r, "start the supervisor");
 }

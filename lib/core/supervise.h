@@ -26,13 +26,20 @@ bool gpc_supervision_may_reopen(const struct gpc_supervision *sv);
 const struct gpc_job_state *gpc_supervision_state(
 	const struct gpc_supervision *sv);
 
-/* --- all my jobs (supervise.c) -------------------------------------------- */
+/* For how long a supervisor may show no sign of life before another one takes
+ * over, and from when on people are told of its silence. */
+#define GPC_SUPERVISOR_STALE_MS 60000
+#define GPC_SUPERVISOR_SILENT_MS 30000
+
+/* --- all my jobs (supervise.c; started by background.c) -------------------- */
 /* Runs until the last unfinished job of this owner is done, or cancel. once:
- * one round. GPC_ECONFLICT when another process supervises here already. */
+ * one round, in which it waits for jobs whose supervisor is silent until it may
+ * take them over. GPC_ECONFLICT when another process supervises here already;
+ * one that is silent for too long is replaced. */
 int gpc_supervise_run(struct gpc_session *s, bool once,
 	struct gpc_error *err) gpc_must_check;
 /* Milliseconds for which the background supervisor of this user, host and store
- * has been silent, when that is too long; else 0. */
+ * has been silent, when people should be told; else 0. */
 int64_t gpc_supervisor_silent_ms(struct gpc_session *s);
 /* Starts the background supervisor unless one runs: a process of its own
  * session, talking to state_dir/supervise-<store>.log. One that is silent for
@@ -56,3 +63,7 @@ char *gpc_supervisor_words(struct gpc_session *s, const char *record);
  * tell, and false when there is none yet, whose other fields are null. Owned. */
 struct gpc_json *gpc_supervisor_words_json(struct gpc_session *s,
 	const char *record);
+/* Wall clock: since when a job's supervisor shows no sign of life, as its record
+ * and the store's clock tell; -1 when there is none or it is dead, 0 when it is
+ * at work or nothing can be read. */
+int64_t gpc_supervisor_silent_since(struct gpc_session *s, const char *job);

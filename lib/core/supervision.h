@@ -51,6 +51,7 @@ struct gpc_supervision {
 	char id[17];                  /* ours, in `supervisor` events */
 	char *seen;                   /* the holder's record as last read */
 	int64_t seen_ms;              /* boot clock: since when it is the same */
+	bool silent;                  /* and that is longer than it should be */
 	int64_t renewed_ms;           /* boot clock: our own record's last put */
 	int64_t checked_ms;           /* boot clock: job.json was last there */
 	int64_t renewals;
@@ -92,9 +93,18 @@ struct gpc_supervision {
 	struct gpc_notifier notifier;
 };
 
+/* background.c: files of the one supervisor of this user, host and store, by
+ * their last word (owned), and the right to be that one: GPC_ECONFLICT when
+ * another process has it and is at work. Closing the descriptor gives it back. */
+char *gpc_supervisor_file(struct gpc_session *s, const char *suffix);
+int gpc_supervisor_lock(struct gpc_session *s, const char *path, int *ret_fd,
+	struct gpc_error *err) gpc_must_check;
+
 /* supervisor.c: the right to act on this job. */
 int gpc_supervision_hold(struct gpc_supervision *sv, int64_t now_ms,
 	bool *ret_holding, struct gpc_error *err) gpc_must_check;
+/* Another one's job, whose holder is silent: it may be ours soon. Does not last. */
+bool gpc_supervision_awaits(const struct gpc_supervision *sv);
 /* Removes our record, so that whoever comes next (after a resume) need not wait
  * until it is stale. */
 int gpc_supervision_let_go(struct gpc_supervision *sv,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/crash.h"
+#include "base/parse.h"
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
@@ -13,8 +14,8 @@
 
 #include <unistd.h>
 
-#define STALE_MS 60000
 #define RENEW_MS 15000
+#define TAKING_MS 5000          /* the look that follows the stale time */
 #define RENEW_FAR_MS 20000
 #define RECORD_MAX ((size_t)16 << 10)
 
@@ -60,6 +61,7 @@ static int put_record(struct gpc_supervision *sv, int64_t now_ms,
 	gpc_json_set_int(j, "pid", getpid());
 	gpc_json_set_int(j, "start", (int64_t)gpc_proc_start(getpid()));
 	gpc_json_set_int(j, "n", ++sv->renewals);
+	gpc_json_set_int(j, "boot_ms", now_ms);
 	if (sv->note || sv->node_note)
 		gpc_json_set_str(j, "note", sv->note ? sv->note :
 			sv->node_note);
@@ -71,38 +73,75 @@ static int put_record(struct gpc_supervision *sv, int64_t now_ms,
 	return r;
 }
 
+static bool is_of_boot(const struct gpc_json *record, const char *boot)
+{
+	return boot[0] && gpc_eq(gpc_json_get_str(record, "boot"), boot);
+}
+
 /* On this boot a process is there or it is not; elsewhere only time tells. */
 static bool is_dead_here(const struct gpc_json *record, const char *boot)
 {
-	const char *b = gpc_json_get_str(record, "boot");
 	pid_t pid = (pid_t)gpc_json_get_int(record, "pid", 0);
 	uint64_t start = (uint64_t)gpc_json_get_int(record, "start", 0);
 
 	/* Without its start (it could not look) only time tells as well. */
-	return b && boot[0] && gpc_eq(b, boot) && start != 0 &&
+	return is_of_boot(record, boot) && start != 0 &&
 		!gpc_proc_alive(pid, start);
 }
 
+/* By our boot clock, when a record that is new to us was put: on this boot that
+ * clock is everybody's, and the holder says; else it counts from now. */
+static int64_t put_at(const struct gpc_json *record, const char *boot,
+	int64_t now_ms)
+{
+	int64_t at = gpc_json_get_int(record, "boot_ms", 0);
+
+	return is_of_boot(record, boot) && at > 0 && at < now_ms ? at : now_ms;
+}
+
+static int64_t store_age_ms(const struct gpc_object *o)
+{
+	return o->modified_ms && o->now_ms ? o->now_ms - o->modified_ms : 0;
+}
+
+/* What is the same as at the look before has not been renewed since then. */
+static void see(struct gpc_supervision *sv, char *text,
+	const struct gpc_json *record, int64_t now_ms)
+{
+	if (gpc_eq(sv->seen, text)) {
+		free(text);
+		return;
+	}
+	free(sv->seen);
+	sv->seen = text;
+	sv->seen_ms = put_at(record, sv->session->place.boot, now_ms);
+}
+
 /* Without a record there is no holder: it let the job go, or died before its
- * first one. */
-static bool may_take(struct gpc_supervision *sv, char *text, int64_t now_ms)
+ * first one. One that cannot be read is its holder's until that is silent. */
+static bool may_take(struct gpc_supervision *sv, char *text,
+	const struct gpc_object *o, int64_t now_ms)
 {
 	gpc_autoptr(gpc_json) *record = NULL;
+	int r = gpc_json_parse(text, strlen(text), &record, NULL);
 
-	if (!sv->seen || !gpc_eq(sv->seen, text)) {
-		free(sv->seen);
-		sv->seen = text;
-		sv->seen_ms = now_ms;
-	} else {
-		free(text);
-	}
-	if (!sv->journal.state.supervisor || !sv->seen[0])
-		return true;
-	if (now_ms - sv->seen_ms >= STALE_MS)
-		return true;
-	if (gpc_json_parse(sv->seen, strlen(sv->seen), &record, NULL) < 0)
-		return false;
-	return is_dead_here(record, sv->session->place.boot);
+	see(sv, text, r < 0 ? NULL : record, now_ms);
+	/* The store's clocks are no proof, but worth waiting for one. */
+	sv->silent = sv->seen[0] && (store_age_ms(o) >=
+		GPC_SUPERVISOR_SILENT_MS || now_ms - sv->seen_ms >=
+		GPC_SUPERVISOR_SILENT_MS);
+	return !sv->journal.state.supervisor || !sv->seen[0] ||
+		now_ms - sv->seen_ms >= GPC_SUPERVISOR_STALE_MS ||
+		(r == 0 && is_dead_here(record, sv->session->place.boot));
+}
+
+bool gpc_supervision_awaits(const struct gpc_supervision *sv)
+{
+	const struct gpc_job_state *st = &sv->journal.state;
+
+	return sv->silent && !gpc_eq(st->supervisor, sv->id) &&
+		!gpc_job_state_is_over(st) && gpc_boot_ms() - sv->seen_ms <
+		GPC_SUPERVISOR_STALE_MS + TAKING_MS;
 }
 
 static int take(struct gpc_supervision *sv, int64_t now_ms, bool *ret_holding,
@@ -136,6 +175,7 @@ int gpc_supervision_let_go(struct gpc_supervision *sv, struct gpc_error *err)
 int gpc_supervision_hold(struct gpc_supervision *sv, int64_t now_ms,
 	bool *ret_holding, struct gpc_error *err)
 {
+	struct gpc_object o = {0};
 	char *text = NULL;
 	int r;
 
@@ -146,12 +186,12 @@ int gpc_supervision_hold(struct gpc_supervision *sv, int64_t now_ms,
 			return 0;
 		return put_record(sv, now_ms, err);
 	}
-	r = read_record(sv->session->store, sv->job.id, &text, NULL, err);
+	r = read_record(sv->session->store, sv->job.id, &text, &o, err);
 	if (r < 0) {
 		free(text);
 		return r;
 	}
-	if (!may_take(sv, text, now_ms))
+	if (!may_take(sv, text, &o, now_ms))
 		return 0;
 	return take(sv, now_ms, ret_holding, err);
 }
@@ -174,20 +214,42 @@ void gpc_supervision_note(struct gpc_supervision *sv, const char *fmt, ...)
 		gpc_log(sv->session->log, GPC_INFO, "%s: %s", sv->job.id, text);
 }
 
+/* Of a process on this boot: for how long it has shown no sign of life, in its
+ * jobs' records or in the lock that it renews; 0 = it is at work. */
+static int64_t silent_here_ms(struct gpc_session *s, const struct gpc_json *rec)
+{
+	int64_t now = gpc_boot_ms();
+	int64_t ms = now - put_at(rec, s->place.boot, now);
+
+	return ms >= GPC_SUPERVISOR_SILENT_MS ? ms : gpc_supervisor_silent_ms(s);
+}
+
+static char *describe_here(struct gpc_session *s, const struct gpc_json *rec,
+	long pid)
+{
+	char text[32], limit[32];
+	int64_t ms = silent_here_ms(s, rec);
+
+	if (ms == 0)
+		return gpc_format("background process %ld on this machine", pid);
+	return gpc_format("background process %ld on this machine, silent for "
+		"%s: is it stopped? Another one may take over after %s", pid,
+		gpc_format_duration(ms / 1000 * 1000, text, sizeof(text)),
+		gpc_format_duration(GPC_SUPERVISOR_STALE_MS, limit,
+		sizeof(limit)));
+}
+
 static char *describe_record(struct gpc_session *s, const struct gpc_json *rec)
 {
 	const char *host = gpc_json_get_str(rec, "host");
 	const char *user = gpc_json_get_str(rec, "user");
-	const char *boot = gpc_json_get_str(rec, "boot");
 	long pid = (long)gpc_json_get_int(rec, "pid", 0);
 
 	if (is_dead_here(rec, s->place.boot))
 		return gpc_format("nobody: process %ld on %s is gone; if the "
 			"node is lost, the job waits", pid, host ? host : "?");
-	if (boot && gpc_eq(boot, s->place.boot))
-		return gpc_format("background process %ld on this machine%s",
-			pid, gpc_supervisor_silent_ms(s) ?
-			", silent: is it stopped?" : "");
+	if (is_of_boot(rec, s->place.boot))
+		return describe_here(s, rec, pid);
 	return gpc_format("process %ld of %s on %s", pid, user ? user : "?",
 		host ? host : "?");
 }
@@ -198,7 +260,6 @@ int gpc_supervisor_record(struct gpc_session *s, const char *job,
 	gpc_autoptr(gpc_json) *rec = NULL;
 	gpc_autostr *text = NULL;
 	struct gpc_object o = {0};
-	const char *boot;
 	int r = read_record(s->store, job, &text, &o, err);
 
 	if (r < 0)
@@ -206,15 +267,32 @@ int gpc_supervisor_record(struct gpc_session *s, const char *job,
 	if (ret_stale) {
 		*ret_stale = !text[0] || gpc_json_parse(text, strlen(text),
 			&rec, NULL) < 0;
-		boot = gpc_json_get_str(rec, "boot");
-		if (!*ret_stale && gpc_eq(boot, s->place.boot))
-			*ret_stale = is_dead_here(rec, s->place.boot);
+		*ret_stale = *ret_stale || is_dead_here(rec, s->place.boot);
 		/* By the store's own two clocks. */
 		*ret_stale = *ret_stale || !o.modified_ms || !o.now_ms ||
-			o.now_ms - o.modified_ms >= STALE_MS;
+			store_age_ms(&o) >= GPC_SUPERVISOR_STALE_MS;
 	}
 	*ret_text = gpc_steal(&text);
 	return 0;
+}
+
+int64_t gpc_supervisor_silent_since(struct gpc_session *s, const char *job)
+{
+	gpc_autoptr(gpc_json) *rec = NULL;
+	gpc_autostr *text = NULL;
+	struct gpc_object o = {0};
+	int64_t ms;
+
+	if (read_record(s->store, job, &text, &o, NULL) < 0)
+		return 0;
+	if (!text[0])
+		return -1;
+	if (gpc_json_parse(text, strlen(text), &rec, NULL) == 0 &&
+		is_dead_here(rec, s->place.boot))
+		return -1;
+	ms = is_of_boot(rec, s->place.boot) ? silent_here_ms(s, rec) :
+		store_age_ms(&o);
+	return ms >= GPC_SUPERVISOR_SILENT_MS ? gpc_wall_ms() - ms : 0;
 }
 
 /* NULL when there is none. */
@@ -249,10 +327,9 @@ struct gpc_json *gpc_supervisor_words_json(struct gpc_session *s,
 {
 	gpc_autoptr(gpc_json) *rec = parse_record(record);
 	gpc_autostr *text = gpc_supervisor_words(s, record);
-	const char *boot = gpc_json_get_str(rec, "boot");
 	struct gpc_json *j = gpc_json_object();
 	int64_t pid = gpc_json_get_int(rec, "pid", 0);
-	bool here = boot && gpc_eq(boot, s->place.boot);
+	bool here = is_of_boot(rec, s->place.boot);
 
 	gpc_json_set(j, "alive", !rec || here ? gpc_json_bool(rec &&
 		!is_dead_here(rec, s->place.boot)) : gpc_json_null());

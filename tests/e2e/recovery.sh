@@ -159,6 +159,80 @@ ok $? "it ends when it sees that it was replaced"
 is "$(gpc status "$job" -o json | jq '.nodes | length')" 1 \
 	"and nothing was bought twice"
 
+# One that is stopped keeps what its ended job holds: that is found, and another
+# one gives it back after one stale time, not two.
+silent_for() { # JOB SECONDS: as if the stopped one had not been heard of for so long
+	touch -d "-$2 seconds" "$XDG_STATE_HOME"/gpucloud/supervise-*.lock
+	up=$(cut -d . -f 1 /proc/uptime)
+	jq -c ".boot_ms = ($up - $2) * 1000" "$STORE/jobs/$1/supervisor" >record &&
+		cp record "$STORE/jobs/$1/supervisor"
+}
+stop_supervisors() {
+	# shellcheck disable=SC2046  # a list of ids
+	kill_pids STOP $(ours supervise)
+}
+supervisor_events() {
+	cat "$STORE/jobs/$1/events"/*.json | jq -s 'map(select(.type == "supervisor")) | length'
+}
+if far; then
+	skip "what a stopped supervisor holds" "looks into the store's folder"
+else
+	CLOUD=$XDG_STATE_HOME/gpucloud/fake
+	mkdir -p "$CLOUD"
+	echo '{"boot": true, "gone_ms": 60000}' >"$CLOUD/script.json"
+	job=$(gpc submit -y -q -d --infra fake --name held -- sh -c \
+		'until [ -e "$1" ]; do sleep 0.2; done; exit 3' sh "$T/go")
+	wait_until 60 in_state "$job" RUNNING
+	old=$(ours supervise)
+	stop_supervisors
+	: >"$T/go"
+	wait_until 60 in_state "$job" FAILED
+	ok $? "a job ends though its supervisor is stopped"
+	silent_for "$job" 32
+	run gpc supervise --once
+	is "$rc" 0 "another supervisor has to wait"
+	like "$err" "silent for [0-9]+" "and says for how long the other one has been silent"
+	like "$(gpc status "$job")" "silent for [0-9]+" "as status does"
+	run gpc release --orphans -n -o json
+	is "$(printf '%s' "$out" | jq -r '.rows[] | [.job, .provider, .rate_per_hour.amount,
+		(.since | type), (.node | type)] | join(" ")')" \
+		"$job fake 0.18 string string" "release --orphans shows what it still holds"
+	like "$out" "has ended.*its supervisor is silent since 20[0-9]+-" "and why"
+	is "$(supervisor_events "$job")" 1 "nothing was done to it so far"
+	silent_for "$job" 61
+	before=$(now_ms)
+	run gpc release --orphans -o json
+	is "$rc" 0 "release --orphans gives it back"
+	is "$(printf '%s' "$out" | jq -r '.rows[] | .result')" released "and says so"
+	[ $(($(now_ms) - before)) -lt $((50000 * SLOW)) ]
+	ok $? "without another stale time"
+	is "$(supervisor_events "$job")" 2 "another supervisor took over"
+	kill_pids CONT "$old"
+	wait_until 60 gone
+	ok $? "the stopped one ends when it wakes"
+	is "$(reason_of "$job")" exit_code "the end is the job's own"
+	is "$(jq -s 'map(.made // 0) | add' "$CLOUD/ledger")" 1 "nothing was bought twice"
+	is "$(gpc status "$job" -o json | jq -c '[.nodes[] | has("released")]')" "[true]" \
+		"and it is recorded as released"
+
+	job=$(gpc submit -q -d --name cron -- sh -c \
+		'until [ -e "$1" ]; do sleep 0.2; done' sh "$T/end")
+	wait_until 60 in_state "$job" RUNNING
+	old=$(ours supervise)
+	stop_supervisors
+	silent_for "$job" 70
+	run gpc supervise --once
+	is "$rc" 0 "supervise --once runs in place of a silent one"
+	unlike "$err" "already" "and does not leave it to that one"
+	is "$(supervisor_events "$job")" 2 "it took the job over"
+	: >"$T/end"
+	kill_pids CONT "$old"
+	run gpc wait "$job"
+	is "$rc" 0 "the job ends well"
+	wait_until 60 gone
+	ok $? "the silent one is gone"
+fi
+
 run gpc release --orphans
 is "$rc" 0 "nothing to release afterwards"
 finish

@@ -293,6 +293,34 @@ TEST(a_dead_holder_is_followed_at_once)
 	lab_free(lab);
 }
 
+/* Who comes late sees from the record of a holder on this boot since when it has
+ * been silent, and need not wait for that time once more. */
+TEST(a_silent_holder_here_is_followed_at_once_by_who_comes_late)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	struct gpc_supervision *a = lab_supervise(lab->s, job);
+	struct gpc_supervision *b = lab_supervise(lab->s, job);
+	struct gpc_supervision *c = lab_supervise(lab->s, job);
+
+	lab_step(a);
+	lab_advance(GPC_SUPERVISOR_STALE_MS - 30000);
+	lab_step(b);
+	assert_int_equal(lab_events(lab, job, "supervisor"), 1);
+	lab_advance(30000);
+	lab_step(c);
+	assert_int_equal(lab_events(lab, job, "supervisor"), 2);
+	lab_step(a);
+	assert_string_equal(lab_state(a)->supervisor, lab_state(c)->supervisor);
+	play_out(lab, c, job, MINUTE);
+	assert_int_equal(lab_ledger(lab).made, 1);
+	lab_check(lab, job, 1);
+	gpc_supervision_free(a);
+	gpc_supervision_free(b);
+	gpc_supervision_free(c);
+	lab_free(lab);
+}
+
 TEST(a_silent_holder_is_followed_after_a_minute)
 {
 	struct lab *lab = lab_new(0);
@@ -628,6 +656,8 @@ int main(void)
 		cmocka_unit_test(the_end_of_a_lifetime_is_named),
 		cmocka_unit_test(a_dead_holder_is_followed_at_once),
 		cmocka_unit_test(a_silent_holder_is_followed_after_a_minute),
+		cmocka_unit_test(
+			a_silent_holder_here_is_followed_at_once_by_who_comes_late),
 		cmocka_unit_test(a_disk_that_forbids_a_node_ends_the_job),
 		cmocka_unit_test(a_full_disk_is_waited_for),
 		cmocka_unit_test(two_that_alternate_buy_once),

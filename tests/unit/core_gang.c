@@ -10,6 +10,7 @@
 #include "core/request.h"
 #include "core_lab.h"
 #include "record/index.h"
+#include "record/keys.h"
 #include "record/journal.h"
 
 static enum gpc_job_status status_of(struct lab *lab, const char *job,
@@ -281,6 +282,47 @@ TEST(once_is_one_round)
 	lab_free(lab);
 }
 
+/* Whoever supervised this job, elsewhere, was last seen `ago_ms` ago. */
+static void held_elsewhere(struct lab *lab, const char *job, int64_t ago_ms)
+{
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+	static const char text[] = "{\"v\":1,\"id\":\"other\",\"host\":\"far\","
+		"\"boot\":\"another\",\"pid\":7,\"start\":7,\"n\":1,"
+		"\"boot_ms\":1}";
+	struct gpc_error err;
+	gpc_key key;
+
+	lab_step(sv);
+	gpc_supervision_free(sv);
+	gpc_key_job_file(key, job, "supervisor");
+	assert_ok(gpc_store_put(lab->s->store, key, text, strlen(text), 0, &err));
+	lab_advance(ago_ms);
+}
+
+/* A round from cron is all that there is: it must be able to take a job over from
+ * a machine that is gone, and must not wait for one that is well. */
+TEST(once_waits_for_a_silent_holder)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *silent = lab_job(lab, ""), *well = NULL;
+	int64_t start;
+	struct gpc_error err;
+
+	held_elsewhere(lab, silent, 5 * MINUTE);
+	start = gpc_boot_ms();
+	assert_ok(gpc_supervise_run(lab->s, true, &err));
+	assert_int_equal(lab_events(lab, silent, "supervisor"), 2);
+	assert_in_range(gpc_boot_ms() - start, GPC_SUPERVISOR_STALE_MS,
+		GPC_SUPERVISOR_STALE_MS + 10000);
+	well = lab_job(lab, "");
+	held_elsewhere(lab, well, 1000);
+	start = gpc_boot_ms();
+	assert_ok(gpc_supervise_run(lab->s, true, &err));
+	assert_int_equal(lab_events(lab, well, "supervisor"), 1);
+	assert_in_range(gpc_boot_ms() - start, 1000, 10000);
+	lab_free(lab);
+}
+
 TEST(a_signal_ends_it)
 {
 	struct lab *lab = lab_new(0);
@@ -321,6 +363,7 @@ int main(void)
 		cmocka_unit_test(a_second_one_is_refused),
 		cmocka_unit_test(one_is_started_once),
 		cmocka_unit_test(once_is_one_round),
+		cmocka_unit_test(once_waits_for_a_silent_holder),
 		cmocka_unit_test(a_signal_ends_it),
 		cmocka_unit_test(people_are_told_who_supervises),
 	};
