@@ -577,18 +577,32 @@ void gpc_follow_tell(struct gpc_follow *f, const char *text)
 	say_always(f, line);
 }
 
+/* Before there is a machine its price says nothing. */
+static char *costs_now(const struct gpc_follow *f)
+{
+	const struct gpc_job_state *st = &f->view.state;
+	gpc_autostr *rate = NULL, *spent = NULL;
+
+	if (st->nodes.n == 0)
+		return gpc_strdup(st->intents.n ?
+			"nothing so far: a machine is being asked for" :
+			"nothing so far: no machine is bought yet");
+	rate = gpc_phrase_rate(f->view.rate);
+	spent = gpc_phrase_money(f->view.spent);
+	return gpc_format("%s (so far %s)", rate, spent);
+}
+
 void gpc_follow_detach(struct gpc_follow *f)
 {
-	gpc_autostr *rate = gpc_phrase_rate(f->view.rate);
-	gpc_autostr *spent = gpc_phrase_money(f->view.spent);
+	gpc_autostr *costs = costs_now(f);
 	gpc_autostr *who = who_stays(f);
 	gpc_autostr *text = gpc_format(
 		"gpucloud: detached; %s runs on\n"
-		"  costs       %s (so far %s)\n"
+		"  costs       %s\n"
 		"  supervisor  %s\n"
 		"  watch it    gpucloud logs -f %s\n"
 		"  end it      gpucloud cancel %s",
-		f->job, rate, spent, who, f->job, f->job);
+		f->job, costs, who, f->job, f->job);
 
 	gpc_progress_free(f->progress);
 	f->progress = NULL;

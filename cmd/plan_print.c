@@ -358,6 +358,16 @@ static void say_notify(struct gpc_cmd *c, const struct gpc_spec *spec)
 	}
 }
 
+static void say_tether(struct gpc_cmd *c, const struct gpc_plan_text *t)
+{
+	gpc_autostr *time = gpc_phrase_duration(t->tether_ms);
+	gpc_autostr *text = gpc_format("it ends when this client is interrupted "
+		"or silent for %s", time);
+
+	if (t->tether_ms)
+		item(c, "tether", text);
+}
+
 void gpc_plan_say(struct gpc_cmd *c, const struct gpc_plan_text *t)
 {
 	if (c->talk.quiet)
@@ -376,6 +386,7 @@ void gpc_plan_say(struct gpc_cmd *c, const struct gpc_plan_text *t)
 	say_recovery(c, t->spec);
 	say_priority(c, t->spec);
 	say_notify(c, t->spec);
+	say_tether(c, t);
 	item(c, "supervisor", "a background process on this machine, until "
 		"the job ends");
 }
@@ -504,6 +515,8 @@ struct gpc_json *gpc_plan_json(const struct gpc_plan_text *t)
 	gpc_json_set(j, "workdir", gpc_json_string(t->spec->workdir));
 	gpc_json_set_int(j, "priority", gpc_spec_priority(t->spec));
 	gpc_json_set(j, "notify", gpc_notify_json(&t->spec->notify));
+	gpc_json_set(j, "tether_ms", t->tether_ms ?
+		gpc_json_int(t->tether_ms) : gpc_json_null());
 	add_sent(j, t);
 	return j;
 }

@@ -161,10 +161,12 @@ static void warn_idle(struct gpc_cmd *c, const struct gpc_spec *spec,
 }
 
 static int plan_one(struct gpc_cmd *c, struct gpc_session *s,
-	const struct gpc_spec *spec, bool list_files, struct gpc_sent *sent,
-	struct gpc_plan *plan, struct gpc_error *err)
+	const struct gpc_spec *spec, const struct gpc_tether *tether,
+	struct gpc_sent *sent, struct gpc_plan *plan, struct gpc_error *err)
 {
 	const struct submit *o = c->ctx;
+	/* what runs for long should not be preceded by pages */
+	bool list_files = c->global.verbose > (o->dry_run ? 0 : 1);
 	const struct gpc_sent_options how = {
 		.with_git = o->with_git,
 		.skip_unreadable = o->skip_unreadable,
@@ -176,7 +178,8 @@ static int plan_one(struct gpc_cmd *c, struct gpc_session *s,
 		r = gpc_plan_make(s, spec, (struct gpc_money){0}, 0, plan, err);
 	if (r)
 		return r;
-	gpc_plan_say(c, &(struct gpc_plan_text){spec, sent, plan, list_files});
+	gpc_plan_say(c, &(struct gpc_plan_text){spec, sent, plan, list_files,
+		tether->within_ms});
 	gpc_sent_warn(c, sent);
 	warn_idle(c, spec, plan);
 	return 0;
@@ -191,7 +194,8 @@ static void warn_all(struct gpc_cmd *c, const struct gpc_strv *warnings)
 /* Everything is shown, also what could not run yet: then the end is an error
  * that says so. */
 static int dry_run(struct gpc_cmd *c, struct gpc_session *s,
-	const struct gpc_spec_file *file, struct gpc_error *err)
+	const struct gpc_spec_file *file, const struct gpc_tether *tether,
+	struct gpc_error *err)
 {
 	gpc_auto(gpc_strv) struct gpc_strv warnings = {0};
 	struct gpc_json *plans = gpc_json_array();
@@ -206,12 +210,11 @@ static int dry_run(struct gpc_cmd *c, struct gpc_session *s,
 		if (!r)
 			r = check_now(spec, err);
 		if (!r)
-			r = plan_one(c, s, spec, c->global.verbose > 0, &sent,
-				&plan, err);
+			r = plan_one(c, s, spec, tether, &sent, &plan, err);
 		if (!r)
 			gpc_json_add(plans, gpc_plan_json(
 				&(struct gpc_plan_text){spec, &sent, &plan,
-				false}));
+				false, tether->within_ms}));
 	}
 	warn_all(c, &warnings);
 	struct gpc_error late = {0};
@@ -328,7 +331,7 @@ static int print_id(struct gpc_cmd *c, const struct gpc_submit_result *res,
 }
 
 static int submit_one(struct gpc_cmd *c, const struct gpc_spec *spec,
-	struct gpc_error *err)
+	const struct gpc_tether *tether, struct gpc_error *err)
 {
 	const struct submit *o = c->ctx;
 	gpc_auto(gpc_strv) struct gpc_strv warnings = {0};
@@ -337,6 +340,7 @@ static int submit_one(struct gpc_cmd *c, const struct gpc_spec *spec,
 	struct gpc_submit_result res = {0};
 	struct gpc_attach how = {
 		.follow = { .log = !o->wait, .json = as_json(c) },
+		.tether = *tether,
 		.pull = o->pull,
 	};
 	gpc_autoptr(gpc_session) *s = NULL;
@@ -344,15 +348,11 @@ static int submit_one(struct gpc_cmd *c, const struct gpc_spec *spec,
 
 	warn_all(c, &warnings);
 	if (!r)
-		r = gpc_attach_tether(c, o->tether, !o->detach, &how.tether,
-			err);
-	if (!r)
 		r = check_now(spec, err);
 	if (!r)
 		r = gpc_cmd_session(c, GPC_STORE_MAKE, &s, err);
 	if (!r)
-		r = plan_one(c, s, spec, c->global.verbose > 1, &sent, &plan,
-			err);
+		r = plan_one(c, s, spec, tether, &sent, &plan, err);
 	if (!r)
 		r = ask_leave(c, spec, &plan, err);
 	if (!r)
@@ -393,8 +393,11 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 	const struct submit *o = c->ctx;
 	gpc_auto(gpc_spec_file) struct gpc_spec_file file = {0};
 	gpc_autoptr(gpc_session) *s = NULL;
+	struct gpc_tether tether = {0};
 	int r = check_options(c, err);
 
+	if (!r)
+		r = gpc_attach_tether(c, o->tether, !o->detach, &tether, err);
 	if (!r)
 		r = gpc_spec_load(c, &o->spec, c->argc ? c->argv[0] : NULL,
 			c->rest, c->n_rest, &file, err);
@@ -402,10 +405,10 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 		return r;
 	if (o->dry_run) {
 		r = gpc_cmd_session(c, GPC_STORE_MAY_LACK, &s, err);
-		return r ? r : dry_run(c, s, &file, err);
+		return r ? r : dry_run(c, s, &file, &tether, err);
 	}
 	r = gpc_spec_file_check_supported(&file, err);
-	return r ? r : submit_one(c, &file.tasks.v[0], err);
+	return r ? r : submit_one(c, &file.tasks.v[0], &tether, err);
 }
 
 const struct gpc_command gpc_command_submit = {

@@ -134,6 +134,7 @@ static int wait_for_capacity(struct gpc_supervision *sv, bool *progressed,
 	if (limit > 0 && now - sv->wait_since_ms >= limit)
 		return end_waiting(sv, sv->refused_code, progressed, err);
 	gpc_supervision_note(sv, "waits for capacity: %s", why->msg);
+	sv->note_waits = true;
 	return 0;
 }
 
@@ -154,6 +155,7 @@ static int wait_in_row(struct gpc_supervision *sv, bool *progressed,
 		return end_waiting(sv, row->code, progressed, err);
 	gpc_supervision_note(sv, "waits for capacity, behind jobs that want the "
 		"same and come first");
+	sv->note_waits = true;
 	return 0;
 }
 
@@ -206,6 +208,7 @@ static int cannot_buy(struct gpc_supervision *sv, bool *progressed,
 		}
 		sv->retry_ms = gpc_boot_ms() + UNCLEAR_RETRY_MS;
 		gpc_supervision_note(sv, "tries again: %s", why->msg);
+		sv->note_waits = true;
 		return 0;
 	}
 }
@@ -341,6 +344,7 @@ static int create_failed(struct gpc_supervision *sv, size_t intent,
 			(why->retry_after_ms > UNCLEAR_RETRY_MS ?
 			why->retry_after_ms : UNCLEAR_RETRY_MS);
 		gpc_supervision_note(sv, "tries again: %s", why->msg);
+		sv->note_waits = true;
 		return 0;
 	case GPC_EAUTH:
 	case GPC_ECONFIG:

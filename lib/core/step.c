@@ -189,7 +189,8 @@ int gpc_supervision_end(struct gpc_supervision *sv, enum gpc_reason reason,
 		gpc_json_set_int(data, "signal", signal);
 	gpc_json_set_int(data, "rank", rank);
 	set_end_times(sv, data);
-	if (sv->note)
+	/* Who cancels it does not ask what it was waiting for. */
+	if (sv->note && !(sv->note_waits && reason == GPC_REASON_CANCELLED))
 		gpc_json_set_str(data, "detail", sv->note);
 	return gpc_supervision_append(sv, GPC_EVENT_ENDED, data, progressed, err);
 }

@@ -58,6 +58,7 @@ struct gpc_supervision {
 	int64_t ran_ms;               /* as the rank that ended says; else 0 */
 	int64_t over_ms;              /* wall clock: when, as it says; else 0 */
 	char *note;                   /* what the job waits for; shown by status */
+	bool note_waits;              /* it says no more than that */
 	char *node_note;              /* what rank 0 says, where a look costs money:
 	                               * so status need not ask each rank */
 

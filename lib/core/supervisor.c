@@ -201,6 +201,7 @@ void gpc_supervision_note(struct gpc_supervision *sv, const char *fmt, ...)
 	gpc_autostr *text = NULL;
 	va_list ap;
 
+	sv->note_waits = false;
 	if (fmt) {
 		va_start(ap, fmt);
 		text = gpc_vformat(fmt, ap);

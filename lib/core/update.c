@@ -146,6 +146,9 @@ static int check_cost(struct updating *p, struct gpc_error *err)
 	char a[GPC_MONEY_SIZE], b[GPC_MONEY_SIZE], at[GPC_RFC3339_SIZE];
 	int64_t made = 0, end = first_end_ms(st, &made);
 
+	/* Before it has a machine its limit was fit for what it may buy. */
+	if (!paid[0] && st->nodes.n == 0)
+		paid = p->x->old_cost.currency;
 	if (paid[0] && !gpc_eq(paid, cap.currency))
 		return gpc_fail(err, GPC_EUSAGE, "--max-cost %s: the job is paid "
 			"in %s, and a limit must be in the same currency",
@@ -160,6 +163,9 @@ static int check_cost(struct updating *p, struct gpc_error *err)
 			"fixed when it was made%s", gpc_format_rfc3339(end, at),
 			p->spec.checkpoint.path ?
 			"; then the next attempt goes on" : "");
+	else if (!paid[0] && st->nodes.n > 0)
+		p->x->note = gpc_strdup("its machine is free: no limit on cost "
+			"ends it there, whatever the currency");
 	return 0;
 }
 

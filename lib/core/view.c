@@ -46,6 +46,16 @@ static bool in_attempt(enum gpc_job_status s)
 	return s >= GPC_JOB_STARTING && s <= GPC_JOB_STOPPING;
 }
 
+/* When it ran, of a job that nobody has watched so far. */
+static void show_run(struct gpc_view *v, const struct gpc_exit *x)
+{
+	struct gpc_try *t = gpc_job_state_try(&v->state, v->state.attempt);
+
+	if (t && !t->running_ms_at && x->run_started_ms >= t->started_ms &&
+		x->run_started_ms < x->at_ms)
+		t->running_ms_at = x->run_started_ms;
+}
+
 /* What a supervisor will write once it looks, when that is an end. */
 static int derive_end(struct gpc_session *s, struct gpc_view *v,
 	struct gpc_error *err)
@@ -82,6 +92,7 @@ static int derive_end(struct gpc_session *s, struct gpc_view *v,
 	v->state.signal = x.signal;
 	v->state.rank = x.rank;
 	v->state.ended_ms = x.at_ms;
+	show_run(v, &x);
 	if (x.detail)
 		gpc_set_str(&v->note, x.detail);
 	return 0;

@@ -202,13 +202,37 @@ static int lose(struct gpc_supervision *sv, const struct gpc_exit *x,
 	return gpc_supervision_append(sv, GPC_EVENT_LOST, data, progressed, err);
 }
 
+/* Of a job that ran while nobody was there to write that down. */
+static int note_run(struct gpc_supervision *sv, const struct gpc_exit *x,
+	bool *progressed, struct gpc_error *err)
+{
+	struct gpc_job_state *st = &sv->journal.state;
+	const struct gpc_try *t = gpc_job_state_try(st, st->attempt);
+	struct gpc_json *data;
+
+	if (x->run_started_ms <= 0 || !t || t->running_ms_at ||
+		(st->status != GPC_JOB_STARTING && st->status != GPC_JOB_SETUP))
+		return 0;
+	data = gpc_json_object();
+	gpc_json_set_int(data, "attempt", st->attempt);
+	gpc_json_set_str(data, "phase", "running");
+	/* A clock that is off is not believed. */
+	if (x->run_started_ms >= t->started_ms &&
+		x->run_started_ms <= gpc_wall_ms())
+		gpc_json_set_int(data, "at_ms", x->run_started_ms);
+	return gpc_supervision_append(sv, GPC_EVENT_PHASE, data, progressed,
+		err);
+}
+
 static int settle(struct gpc_supervision *sv, const struct gpc_exit *x,
 	bool *progressed, struct gpc_error *err)
 {
 	int64_t before = sv->journal.state.n;
 	enum gpc_reason reason = x->reason;
-	int r = gpc_supervision_note_checkpoint(sv, progressed, err);
+	int r = note_run(sv, x, progressed, err);
 
+	if (r == 0 && sv->journal.state.n == before)
+		r = gpc_supervision_note_checkpoint(sv, progressed, err);
 	if (r < 0 || sv->journal.state.n != before)
 		return r;
 	sv->ran_ms = x->ran_ms;

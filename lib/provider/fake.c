@@ -332,6 +332,13 @@ static int make_all(struct gpc_provider *p, const struct gpc_launch *l,
 		r = make_node(p, l, i, script.boot, c, &nodes, ret, &made, err);
 	if (r < 0)
 		unmake(c, l, &nodes);
+	/* What was to die is still to come. */
+	if (c->fault.fault == GPC_FAKE_DIE && (r < 0 || !made)) {
+		int back = gpc_fake_return_fault(c->dir, &c->fault,
+			r < 0 ? NULL : err);
+
+		r = r < 0 ? r : back;
+	}
 	gpc_json_set_int(c->entry, "made", r < 0 ? 0 : made);
 	return r;
 }

@@ -173,6 +173,24 @@ int gpc_fake_take_fault(const char *dir, enum gpc_fake_op op, const char *zone,
 	return r;
 }
 
+int gpc_fake_return_fault(const char *dir, const struct gpc_fake_fault *f,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_fake_script) struct gpc_fake_script s = {0};
+	struct gpc_fake_fault first = {0};
+	int r = f->times < 0 ? 0 : gpc_fake_script_read(dir, &s, err);
+
+	if (r < 0 || f->times < 0)
+		return r;
+	gpc_bind_copy(fault_table, &first, f);
+	first.times = 1;
+	gpc_vec_push(&s.faults);
+	memmove(s.faults.v + 1, s.faults.v,
+		(s.faults.n - 1) * sizeof(*s.faults.v));
+	s.faults.v[0] = first;
+	return script_write(dir, &s, err);
+}
+
 /* --- nodes ---------------------------------------------------------------- */
 
 static char *node_path(const char *dir, const char *id)

@@ -95,6 +95,9 @@ int gpc_fake_script_read(const char *dir, struct gpc_fake_script *ret_s,
  * back. *ret_f stays zero (GPC_FAKE_FINE) when none does. */
 int gpc_fake_take_fault(const char *dir, enum gpc_fake_op op, const char *zone,
 	struct gpc_fake_fault *ret_f, struct gpc_error *err) gpc_must_check;
+/* One time of a fault that came to nothing is put before the others again. */
+int gpc_fake_return_fault(const char *dir, const struct gpc_fake_fault *f,
+	struct gpc_error *err) gpc_must_check;
 /* Every node, in the order of their ids. No folder = none. */
 int gpc_fake_nodes_read(const char *dir, struct gpc_fake_nodes *ret_nodes,
 	struct gpc_error *err) gpc_must_check;

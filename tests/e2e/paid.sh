@@ -38,8 +38,44 @@ buys_end "two nodes"
 cost=$(gpc status pair -o json | jq -r '.. | .cost?.amount? // empty' | head -n 1)
 like "$cost" '^0\.00[0-9]*[1-9]' "it cost something"
 
+# Nothing can be had: who goes away is told that nothing costs anything yet.
+script '"faults": [{"op": "create", "fault": "no_capacity", "times": -1}]'
+waits() {
+	gpc status "$1" -o json | jq -e '.note | strings | test("^waits for capacity")' >/dev/null
+}
+gpc submit -q -y -d --once w --infra fake --max-cost 5 --name waiting -- true >/dev/null
+wait_until 60 waits waiting
+# a job of another client's is not ended with this one
+env --default-signal=INT "$GPUCLOUD_BIN" submit -y --once w --infra fake --max-cost 5 \
+	--name waiting -- true >waiting.out 2>waiting.err &
+client=$!
+wait_until 60 grep -q "waits for capacity" waiting.err
+kill_pids INT $client
+wait $client
+is $? 130 "a client that waits for a machine can go away"
+like "$(cat waiting.err)" "costs +nothing so far: no machine is bought" \
+	"it says that nothing is bought yet"
+run gpc update waiting --max-cost "80 CNY"
+is "$rc" 2 "a limit in another currency than the one before is refused"
+like "$err" "paid in USD" "and says why"
+gpc cancel -q waiting
+run gpc wait waiting
+is "$(reason_of waiting)" cancelled "it can be cancelled"
+is "$(gpc status waiting -o json | jq -c .note)" null \
+	"and is not said to wait for capacity any more"
+
+# The fault that is to come waits for a create that makes something.
+script '"faults": [{"op": "create", "fault": "lost_answer"}, {"op": "create", "fault": "die"}]'
+before=$(sum made)
+run gpc submit -y --infra fake --name lives -- true
+is "$rc" 0 "a job whose create had to be repeated runs"
+is "$(jq -c '[.faults[].fault]' "$CLOUD/script.json")" '["die"]' \
+	"the create that made nothing used up no death"
+is "$(sum made)" $((before + 1)) "one machine was bought for it"
+
 # A machine is taken away: the next one goes on from the checkpoint.
 script '"faults": []'
+before=$(sum made)
 job=$(gpc submit -y -q -d --infra fake --env LAST=30 --env PAUSE=0.5 count.yaml)
 wait_until 20 has_checkpoint "$job"
 script '"faults": [{"op": "list", "fault": "die"}]'
@@ -50,7 +86,7 @@ is "$(gpc logs "$job" --stdout | sed -n 's/^count=//p' | tail -n 1)" 30 \
 like "$(gpc logs "$job" --stdout)" "^attempt 2 goes on after [0-9]+" \
 	"from its checkpoint"
 gpc release "$job" >/dev/null 2>&1
-is "$(sum made)" 4 "with one machine more"
+is "$(sum made)" $((before + 2)) "with one machine more"
 buys_end "taken away"
 
 # A dollar a second, five dollars at most.

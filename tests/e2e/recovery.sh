@@ -159,6 +159,30 @@ ok $? "it ends when it sees that it was replaced"
 is "$(gpc status "$job" -o json | jq '.nodes | length')" 1 \
 	"and nothing was bought twice"
 
+stop_supervisors() {
+	# shellcheck disable=SC2046  # a list of ids
+	kill_pids STOP $(ours supervise)
+}
+# Who sleeps while a job runs finds out when that was.
+cat >slept.yaml <<'Y'
+name: slept
+setup: touch "$AT.setup"; until [ -e "$AT.go" ]; do sleep 0.2; done
+run: sleep 2
+Y
+job=$(gpc submit -q -d --env AT="$T/slept" slept.yaml)
+wait_until 60 test -e "$T/slept.setup"
+wait_until 60 in_state "$job" SETUP
+old=$(ours supervise)
+stop_supervisors
+touch "$T/slept.go"
+wait_until 60 in_state "$job" SUCCEEDED
+ran_well() { gpc status "$job" -o json | jq -e '.ran_ms >= 1500 and .attempts[0].running' >/dev/null; }
+check "a job ran while its supervisor slept, and shows for how long" ran_well
+kill_pids CONT "$old"
+run gpc wait "$job"
+gpc release "$job" >/dev/null 2>&1
+check "so it does when that is recorded" ran_well
+
 # One that is stopped keeps what its ended job holds: that is found, and another
 # one gives it back after one stale time, not two.
 silent_for() { # JOB SECONDS: as if the stopped one had not been heard of for so long
@@ -166,10 +190,6 @@ silent_for() { # JOB SECONDS: as if the stopped one had not been heard of for so
 	up=$(cut -d . -f 1 /proc/uptime)
 	jq -c ".boot_ms = ($up - $2) * 1000" "$STORE/jobs/$1/supervisor" >record &&
 		cp record "$STORE/jobs/$1/supervisor"
-}
-stop_supervisors() {
-	# shellcheck disable=SC2046  # a list of ids
-	kill_pids STOP $(ours supervise)
 }
 supervisor_events() {
 	cat "$STORE/jobs/$1/events"/*.json | jq -s 'map(select(.type == "supervisor")) | length'

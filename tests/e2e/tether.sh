@@ -48,6 +48,14 @@ saved_last() { # TEXT
 	ok $? "$1"
 }
 
+run gpc submit -n --tether=90s -- true
+is "$rc" 0 "a tethered submit can be planned"
+like "$err" "tether +it ends when .* silent for 1m30s" "its plan names the tether"
+run gpc submit -n -o json --tether=90s -- true
+is "$(printf '%s' "$out" | jq '.plans[0].tether_ms')" 90000 "for programs too"
+run gpc submit -n -d --tether -- true
+is "$rc" 2 "a plan is refused for what would be refused"
+
 attach int --tether
 ends INT
 is "$rc" 130 "an interrupted tethered client exits with 130"

@@ -18,6 +18,9 @@ wait_until 30 says ready
 run gpc update "$job" --max-cost 5
 is "$rc" 0 "a cost limit"
 is "$out" 'cost  no limit -> $5.00' "old and new are shown"
+run gpc update "$job" --max-cost "80 CNY"
+like "$err" "its machine is free" "a limit on what is free says that it means nothing"
+run gpc update "$job" --max-cost 5
 run gpc update "$job" --time 20m --max-cost "6 USD" -o json
 is "$rc" 0 "both"
 is "$(printf '%s' "$out" | jq -c '[.schema, .changed, .cost.old.amount, .cost.new.amount, .time.new_ms]')" \
