@@ -265,6 +265,16 @@ bool gpc_supervision_may_reopen(const struct gpc_supervision *sv)
 		gpc_boot_ms() - sv->reopened_ms < REOPENED_MS + STEP_MS;
 }
 
+/* Whether this end is still the newest that is known of the job. Whoever was
+ * stopped after its last look may find it resumed, with secrets that are not ours
+ * to drop and an entry that must stay. */
+static int is_end_current(struct gpc_supervision *sv, bool *ret_current,
+	struct gpc_error *err)
+{
+	GPC_CRASH("close.looked");
+	return gpc_journal_is_current(&sv->journal, ret_current, err);
+}
+
 static int drop_secrets(struct gpc_supervision *sv, struct gpc_error *err)
 {
 	gpc_key key;
@@ -282,20 +292,22 @@ static int drop_secrets(struct gpc_supervision *sv, struct gpc_error *err)
  * new ones, which stay. */
 static int close_later(struct gpc_supervision *sv, struct gpc_error *err)
 {
-	bool closed = false, reopened = false;
+	bool closed = false, reopened = false, current = false;
 	int r = 0;
 
 	if (sv->secrets_gone)
 		return 0;
 	r = look_closed(sv, &closed, &reopened, err);
-	return r < 0 || closed || reopened ? r : drop_secrets(sv, err);
+	if (r == 0 && !closed && !reopened)
+		r = is_end_current(sv, &current, err);
+	return r == 0 && current ? drop_secrets(sv, err) : r;
 }
 
 /* Ended and nothing held: secrets and our record go, the index entry moves. */
 static int close_job(struct gpc_supervision *sv, bool *ret_done,
 	struct gpc_error *err)
 {
-	bool reopened = false;
+	bool reopened = false, current = false;
 	int r;
 
 	*ret_done = sv->closed;
@@ -304,6 +316,9 @@ static int close_job(struct gpc_supervision *sv, bool *ret_done,
 	r = look_closed(sv, &sv->closed, &reopened, err);
 	*ret_done = sv->closed;
 	if (r < 0 || sv->closed || reopened)
+		return r;
+	r = is_end_current(sv, &current, err);
+	if (r < 0 || !current)
 		return r;
 	r = drop_secrets(sv, err);
 	if (r == 0)

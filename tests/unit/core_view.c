@@ -7,11 +7,13 @@
 #include "core/reconcile.h"
 #include "core/release.h"
 #include "core/request.h"
+#include "core/supervision.h"
 #include "core/view.h"
 #include "core_lab.h"
 #include "record/index.h"
 #include "record/journal.h"
 #include "record/keys.h"
+#include "record/secrets.h"
 
 static void run(struct lab *lab, struct gpc_supervision *sv, const char *job)
 {
@@ -442,6 +444,54 @@ TEST(a_resume_that_loses_a_race_is_made_again)
 	lab_free(lab);
 }
 
+static void resume_with_secrets(void *arg)
+{
+	struct intruder *x = arg;
+	struct gpc_session other = *x->lab->s;
+	gpc_auto(gpc_pairs) struct gpc_pairs secrets = {0};
+	struct gpc_error err;
+
+	other.store = x->lab->inner;
+	gpc_pairs_set(&secrets, "TOKEN", "new");
+	assert_ok(gpc_request_resume(&other, x->job, NULL, NULL, &err));
+	assert_ok(gpc_secrets_put(other.store, x->job, &secrets, &err));
+}
+
+/* A supervisor that was stopped while it looked whether to close the job. */
+TEST(a_late_closing_spares_a_resumed_job)
+{
+	struct lab *lab = lab_new(LAB_FAULTY);
+	gpc_autostr *job = lab_job(lab, "");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+	struct intruder x = { lab, job };
+	gpc_auto(gpc_pairs) struct gpc_pairs kept = {0};
+	gpc_auto(gpc_index) struct gpc_index live = {0};
+	struct gpc_error err;
+
+	gpc_strv_add(&sv->job.secrets, "TOKEN");
+	run(lab, sv, job);
+	lab_exit(lab, job, 1, 0, GPC_REASON_COMPLETED, 0, 0);
+	lab_script(lab, "{\"faults\":[{\"op\":\"list\",\"fault\":\"die\"}]}");
+	gpc_store_fault_reset(lab->s->store);
+	gpc_store_fault_add(lab->s->store, &(struct gpc_fault){
+		.op = GPC_FAULT_HEAD, .how = GPC_FAULT_CALL, .nth = 1,
+		.prefix = "index/live/", .call = resume_with_secrets,
+		.arg = &x });
+	for (int i = 0; i < 100 && !lab_events(lab, job, "resume"); i++) {
+		lab_step(sv);
+		lab_advance(1000);
+	}
+	assert_int_equal(lab_events(lab, job, "resume"), 1);
+	assert_ok(gpc_secrets_get(lab->inner, job, &kept, &err));
+	assert_string_equal(gpc_pairs_get(&kept, "TOKEN"), "new");
+	assert_ok(gpc_index_list_live(lab->inner, &live, &err));
+	assert_int_equal(live.n, 1);
+	lab_step(sv);
+	assert_int_equal(lab_state(sv)->attempt, 2);
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
 /* --- what is held --------------------------------------------------------------------- */
 
 static size_t orphans(struct lab *lab)
@@ -564,6 +614,7 @@ int main(void)
 		cmocka_unit_test(cancel_is_asked_once),
 		cmocka_unit_test(a_request_that_loses_a_race_is_made_again),
 		cmocka_unit_test(a_resume_that_loses_a_race_is_made_again),
+		cmocka_unit_test(a_late_closing_spares_a_resumed_job),
 		cmocka_unit_test(orphans_are_told_and_ended),
 		cmocka_unit_test(a_node_of_an_open_intent_is_no_orphan),
 		cmocka_unit_test(a_gone_node_that_is_still_shown_is_no_orphan),
