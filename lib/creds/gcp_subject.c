@@ -248,6 +248,9 @@ int gpc_gcp_subject(const struct gpc_gcp_file *f, char **ret_token,
 	if (gpc_json_is_object(gpc_json_get(s, "executable")))
 		return from_program(f, gpc_json_get(s, "executable"), ret_token,
 			err);
+	if (!gpc_json_get(s, "certificate"))
+		return gpc_fail(err, GPC_ECONFIG, "%s: credential_source is of "
+			"a form that gpucloud does not know", f->shown);
 	return gpc_fail(err, GPC_EUNSUPPORTED, "%s: credential_source names a "
 		"certificate, which gpucloud does not support", f->shown);
 }

@@ -1,6 +1,6 @@
 /* Heads of replies, line by line: no more than the limit, and nothing in a name or
- * a value that could be taken for the end of a line. Values are also read as dates
- * and waits, and as headers to send. */
+ * a value that could be taken for the end of a line. Values, and lines alone, are
+ * also read as dates and waits, and as headers to send. */
 #include "fuzz.h"
 
 #include "dep/http_parts.h"
@@ -57,6 +57,30 @@ static void check_sendable(const char *line)
 		"a control byte would be sent");
 }
 
+/* A line as it stands: every date that is read is one of four-digit years, and a
+ * wait is what is read as one. */
+static void check_values(const char *line)
+{
+	static const char *const names[] = {"retry-after", "x-acs-retry-after",
+		"retry-after-ms"};
+	const int64_t year_10000_ms = INT64_C(253402300800000);
+	int64_t date_ms = gpc_http_date_ms(line);
+
+	fuzz_check(date_ms >= 0 && date_ms < year_10000_ms, "a date of %lld",
+		(long long)date_ms);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		gpc_auto(gpc_reply) struct gpc_reply reply = {
+			.date_ms = date_ms };
+		int wait;
+
+		gpc_pairs_add(&reply.headers, names[i], line);
+		wait = gpc_net_retry_after(&reply, 0);
+		fuzz_check(wait >= 0 && wait <= 60000, "a wait of %d ms", wait);
+		/* Until now is no time. */
+		fuzz_check(!date_ms || !wait, "a wait of %d ms", wait);
+	}
+}
+
 static void check_reply(struct seen *s)
 {
 	int wait = gpc_net_retry_after(&s->reply, 0);
@@ -84,6 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 			part.len);
 
 		check_sendable(line);
+		check_values(line);
 		r = gpc_http_head_line(&head, part.ptr, part.len, &fns, &err);
 	}
 	if (r != 0)

@@ -301,6 +301,10 @@ TEST(test_wrong_files)
 			"certificate"},
 		{"{\"type\":\"external_account\",\"audience\":\"a\","
 			"\"subject_token_type\":\"t\",\"credential_source\":"
+			"{\"executable\":\"/bin/true\"}}", GPC_ECONFIG,
+			"of a form that gpucloud does not know"},
+		{"{\"type\":\"external_account\",\"audience\":\"a\","
+			"\"subject_token_type\":\"t\",\"credential_source\":"
 			"{\"environment_id\":\"aws9\"}}", GPC_EUNSUPPORTED,
 			"is aws1"},
 		{"{\"type\":\"external_account\",\"audience\":\"a\","
