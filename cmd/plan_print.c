@@ -345,14 +345,16 @@ static void say_priority(struct gpc_cmd *c, const struct gpc_spec *spec)
 		item(c, "priority", text);
 }
 
-/* Commands that this spec has run on this machine: whoever got it from somebody
- * else must see them first. */
+/* Commands that this spec has run on this machine, and who hears of the job: whoever
+ * got it from somebody else must see them first. */
 static void say_notify(struct gpc_cmd *c, const struct gpc_spec *spec)
 {
 	for (size_t i = 0; i < spec->notify.n; i++) {
 		gpc_autostr *raw = gpc_notice_text(&spec->notify.v[i]);
 		gpc_autostr *safe = one_line(raw);
-		gpc_autostr *text = gpc_format("runs here, as you: %s", safe);
+		gpc_autostr *text = gpc_format("%s: %s",
+			spec->notify.v[i].url ? "is told, from here" :
+			"runs here, as you", safe);
 
 		item(c, i ? "" : "notify", text);
 	}

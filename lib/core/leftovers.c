@@ -7,6 +7,7 @@
 
 #include "base/crash.h"
 #include "base/str.h"
+#include "record/hooks.h"
 #include "record/journal.h"
 #include "record/keys.h"
 
@@ -59,10 +60,11 @@ static bool is_over(struct gpc_session *s, const char *job)
 static int sweep_secret(struct gpc_session *s, const char *key,
 	struct gpc_error *err)
 {
-	const char *job = key + strlen(SECRETS);
+	gpc_autostr *hook = gpc_hook_job(key);
+	const char *job = hook ? hook : key + strlen(SECRETS);
 	int r = has_job(s, job, err);
 
-	if (r < 0 || (r == 1 && !is_over(s, job)))
+	if (r < 0 || (r == 1 && (hook || !is_over(s, job))))
 		return r < 0 ? r : 0;
 	return gpc_store_del(s->store, key, err);
 }

@@ -10,8 +10,12 @@
 #include "base/map.h"
 #include "base/time.h"
 #include "core/cost.h"
+#include "core/notify_json.h"
 #include "core/supervision.h"
+#include "model/hook.h"
+#include "record/hooks.h"
 #include "record/keys.h"
+#include "record/secrets.h"
 #include "record/update.h"
 
 extern char **environ;
@@ -25,16 +29,23 @@ extern char **environ;
 static void news_clear(struct gpc_news *x)
 {
 	gpc_strv_clear(&x->env);
+	free(x->json);
 	*x = (struct gpc_news){0};
+}
+
+static bool is_telling(const struct gpc_notifier *t)
+{
+	return t->run.pid > 0 || t->post;
 }
 
 void gpc_notify_clear(struct gpc_supervision *sv)
 {
 	struct gpc_notifier *t = &sv->notifier;
 
-	if (t->run.pid > 0)
+	if (is_telling(t))
 		sv->crew->notices--;
 	gpc_notice_end(&t->run);
+	gpc_notice_post_free(t->post);
 	gpc_spec_notify_clear(&t->items);
 	news_clear(&t->news);
 	free(t->failed);
@@ -131,12 +142,19 @@ static void add_cost(struct gpc_strv *env, const struct gpc_job_state *st)
 }
 
 /* The state after a loss has no reason: the job goes on. */
+static const char *reason_of(const struct gpc_event *e)
+{
+	const char *reason = e->type == GPC_EVENT_LOST ?
+		gpc_json_get_str(e->data, "reason") :
+		gpc_reason_to_str(e->state.reason);
+
+	return reason ? reason : "";
+}
+
 static void add_news(struct gpc_strv *env, const struct gpc_supervision *sv,
 	const struct gpc_event *e, const char *word)
 {
 	const struct gpc_job_state *st = &e->state;
-	const char *reason = e->type == GPC_EVENT_LOST ?
-		gpc_json_get_str(e->data, "reason") : gpc_reason_to_str(st->reason);
 
 	gpc_strv_addf(env, "GPUCLOUD_JOB_ID=%s", sv->job.id);
 	gpc_strv_addf(env, "GPUCLOUD_JOB_NAME=%s", sv->job.original_name ?
@@ -144,7 +162,7 @@ static void add_news(struct gpc_strv *env, const struct gpc_supervision *sv,
 	gpc_strv_addf(env, "GPUCLOUD_EVENT=%s", word);
 	gpc_strv_addf(env, "GPUCLOUD_STATE=%s",
 		gpc_job_status_to_str(st->status));
-	gpc_strv_addf(env, "GPUCLOUD_REASON=%s", reason ? reason : "");
+	gpc_strv_addf(env, "GPUCLOUD_REASON=%s", reason_of(e));
 	gpc_strv_addf(env, "GPUCLOUD_EXIT_CODE=%d", st->code);
 	gpc_strv_addf(env, "GPUCLOUD_ATTEMPT=%d", st->attempt);
 	gpc_strv_addf(env, "GPUCLOUD_CHECKPOINT=%s", st->checkpoint ?
@@ -178,6 +196,7 @@ static int see_event(void *arg, const struct gpc_event *e)
 	t->news.word = word;
 	t->next = 0;
 	add_news(&t->news.env, sv, e, word);
+	t->news.json = gpc_notice_json(sv, e, word, reason_of(e));
 	return 1;
 }
 
@@ -239,7 +258,8 @@ bool gpc_notify_look(struct gpc_supervision *sv)
 {
 	struct gpc_error why = {0};
 
-	if (sv->notifier.run.pid > 0 || sv->notifier.retry_ms > gpc_boot_ms())
+	if (is_telling(&sv->notifier) ||
+		sv->notifier.retry_ms > gpc_boot_ms())
 		return true;
 	return in_trouble(sv, find_news(sv, &why), &why) ||
 		sv->notifier.news.n > 0;
@@ -274,7 +294,7 @@ static void failed(struct gpc_supervision *sv, const char *program,
 		t->failed);
 }
 
-static void start_item(struct gpc_supervision *sv,
+static void run_command(struct gpc_supervision *sv,
 	const struct gpc_spec_notice *x)
 {
 	struct gpc_notifier *t = &sv->notifier;
@@ -287,28 +307,81 @@ static void start_item(struct gpc_supervision *sv,
 	}
 	for (size_t i = 0; i < t->news.env.n; i++)
 		gpc_strv_add(&env, t->news.env.v[i]);
-	gpc_log(sv->session->log, GPC_VERBOSE, "%s: tells %s to %s", sv->job.id,
-		t->news.word, x->command.v[0]);
 	if (gpc_notice_start(&x->command, &env, &t->run, &why) < 0)
 		failed(sv, x->command.v[0], why.msg);
-	else
-		sv->crew->notices++;
 }
 
-/* False while it runs. */
-static bool look_after_run(struct gpc_supervision *sv)
+/* What the store cannot give now is asked again; false: later. */
+static bool post(struct gpc_supervision *sv, const struct gpc_spec_notice *x,
+	const char *shown)
 {
 	struct gpc_notifier *t = &sv->notifier;
-	gpc_autostr *why = NULL;
+	gpc_autostr *key = gpc_format("%s-%lld-%zu", sv->job.id,
+		(long long)t->news.n, t->next);
+	struct gpc_notice_post_how how = {
+		.body = t->news.json, .key = key,
+		.ca_file = sv->session->options.ca_file,
+	};
+	struct gpc_error why = {0};
+	char *url = NULL;
+	int r = gpc_hook_get(sv->session->store, sv->job.id, x->url, &url, &why);
 
-	if (t->run.pid <= 0)
-		return true;
-	if (gpc_notice_runs(&t->run, &why))
+	if (r < 0 && gpc_code_retryable((enum gpc_code)-r))
+		return !in_trouble(sv, r, &why);
+	how.url = url;
+	if (r == 0)
+		r = gpc_notice_post_start(&how, &t->post, &why);
+	if (r == -GPC_ENOTFOUND)
+		failed(sv, shown, "its address is not in the store any more: "
+			"give it again by `gpucloud update --notify`");
+	else if (r < 0)
+		failed(sv, shown, why.msg);
+	if (url)
+		gpc_secrets_wipe(url, strlen(url));
+	free(url);
+	return true;
+}
+
+/* False: it has to be tried again. */
+static bool start_item(struct gpc_supervision *sv,
+	const struct gpc_spec_notice *x)
+{
+	struct gpc_notifier *t = &sv->notifier;
+	gpc_autostr *shown = x->url ? gpc_hook_shown(x->url) :
+		gpc_strdup(x->command.v[0]);
+
+	gpc_log(sv->session->log, GPC_VERBOSE, "%s: tells %s to %s", sv->job.id,
+		t->news.word, shown);
+	if (x->url && !post(sv, x, shown))
 		return false;
+	if (!x->url)
+		run_command(sv, x);
+	sv->crew->notices += is_telling(t);
+	return true;
+}
+
+/* False while it is told. */
+static bool look_after_item(struct gpc_supervision *sv)
+{
+	struct gpc_notifier *t = &sv->notifier;
+	gpc_autostr *why = NULL, *shown = NULL;
+
+	if (!is_telling(t))
+		return true;
+	if (t->post) {
+		if (gpc_notice_post_runs(&t->post, &why))
+			return false;
+		/* It is behind the one that is told. */
+		shown = gpc_hook_shown(t->items.v[t->next - 1].url);
+	} else {
+		if (gpc_notice_runs(&t->run, &why))
+			return false;
+		shown = gpc_strdup(t->run.program);
+	}
 	sv->crew->notices--;
 	GPC_CRASH("notify.ran");
 	if (why)
-		failed(sv, t->run.program, why);
+		failed(sv, shown, why);
 	return true;
 }
 
@@ -320,13 +393,13 @@ static bool tell_items(struct gpc_supervision *sv)
 	while (t->news.n && t->next < t->items.n) {
 		const struct gpc_spec_notice *x = &t->items.v[t->next];
 
-		if (x->on & t->news.what && x->command.n) {
-			if (sv->crew->notices >= MAX_AT_ONCE)
+		if (x->on & t->news.what) {
+			if (sv->crew->notices >= MAX_AT_ONCE ||
+				!start_item(sv, x))
 				return false;
-			start_item(sv, x);
 		}
 		t->next++;
-		if (t->run.pid > 0)
+		if (is_telling(t))
 			return false;
 	}
 	return true;
@@ -337,7 +410,7 @@ bool gpc_notify_step(struct gpc_supervision *sv)
 	struct gpc_notifier *t = &sv->notifier;
 	struct gpc_error why = {0};
 
-	if (!look_after_run(sv) || t->retry_ms > gpc_boot_ms())
+	if (!look_after_item(sv) || t->retry_ms > gpc_boot_ms())
 		return true;
 	for (;;) {
 		if (in_trouble(sv, find_news(sv, &why), &why))

@@ -1,14 +1,15 @@
-/* Telling others what becomes of a job: commands of the spec's notify, run by the
- * supervisor that drives it, one at a time and in the order of the journal.
+/* Telling others what becomes of a job: commands and addresses of the spec's notify,
+ * by the supervisor that drives it, one at a time and in the order of the journal.
  *
  * jobs/<job>/notified holds the number of the newest event that has been told,
- * so a supervisor that comes later goes on behind it. It is put when all
- * commands of an event have ended: after a crash between, they run again. */
+ * so a supervisor that comes later goes on behind it. It is put when all items of
+ * an event have been told: after a crash between, they are told again. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/str.h"
+#include "core/notify_post.h"
 #include "core/notify_run.h"
 #include "core/session.h"
 #include "model/spec.h"
@@ -20,6 +21,7 @@ struct gpc_news {
 	unsigned what;                /* of enum gpc_notify_on */
 	const char *word;
 	struct gpc_strv env;          /* NAME=VALUE that its commands get */
+	char *json;                   /* what its addresses get */
 };
 struct gpc_notifier {
 	bool loaded;                  /* what `notified` says */
@@ -32,6 +34,7 @@ struct gpc_notifier {
 	struct gpc_news news;
 	size_t next;                  /* which item hears it next */
 	struct gpc_notice_run run;
+	struct gpc_notice_post *post; /* one of both at most */
 	char *failed;                 /* what went wrong last, for people */
 };
 /* Whether something has happened that somebody is to be told. */

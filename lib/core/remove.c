@@ -21,6 +21,7 @@
 #include "base/crash.h"
 #include "base/str.h"
 #include "core/prune.h"
+#include "record/hooks.h"
 #include "record/index.h"
 #include "record/job.h"
 #include "record/journal.h"
@@ -308,6 +309,8 @@ static int delete_all(struct removing *m, struct gpc_error *err)
 		r = forget_once(m, err);
 	if (r == 0)
 		r = gpc_store_del(s, gpc_key_secrets(key, job), err);
+	if (r == 0)
+		r = gpc_hooks_drop(s, job, err);
 	if (r == 0)
 		r = gpc_store_del(s, gpc_key_job(key, job), err);
 	GPC_CRASH("remove.job");

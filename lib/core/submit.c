@@ -16,6 +16,7 @@
 #include "core/kept.h"
 #include "core/own_folders.h"
 #include "core/supervise.h"
+#include "record/hooks.h"
 #include "record/index.h"
 #include "record/job.h"
 #include "record/journal.h"
@@ -289,15 +290,25 @@ int gpc_submit_finish(struct gpc_session *s, const char *id,
 	return put_first_event(s, id, spec.num_nodes, err);
 }
 
+static bool has_hooks(const struct gpc_spec *spec)
+{
+	gpc_vec_each(x, &spec->notify)
+		if (x->url)
+			return true;
+	return false;
+}
+
 /* Of a job that certainly was not made; else the sweep sees to it. */
-static int forget_secrets(struct gpc_session *s, const struct gpc_job *job,
-	int r)
+static int forget_secrets(struct gpc_session *s, const struct gpc_spec *spec,
+	const struct gpc_job *job, int r)
 {
 	gpc_key key;
 
-	if (job->secrets.n > 0 && !is_unclear(r) && gpc_store_head(s->store,
-		gpc_key_job(key, job->id), NULL, NULL) == -GPC_ENOTFOUND &&
-		gpc_store_del(s->store, gpc_key_secrets(key, job->id), NULL) < 0)
+	if ((!job->secrets.n && !has_hooks(spec)) || is_unclear(r) || gpc_store_head(s->store,
+		gpc_key_job(key, job->id), NULL, NULL) != -GPC_ENOTFOUND)
+		return r;
+	if (gpc_store_del(s->store, gpc_key_secrets(key, job->id), NULL) < 0 ||
+		gpc_hooks_drop(s->store, job->id, NULL) < 0)
 		gpc_log(s->log, GPC_WARN, "%s is left in the store", key);
 	return r;
 }
@@ -311,6 +322,8 @@ static int write_records(struct gpc_session *s, const struct gpc_spec *spec,
 	gpc_key key;
 	int r = gpc_secrets_put(s->store, job->id, &spec->secrets, err);
 
+	if (r == 0)
+		r = gpc_hooks_put(s->store, job->id, &spec->notify, err);
 	GPC_CRASH("submit.secrets_put");
 	/* Before the job: from its first moment on it is tethered. */
 	if (r == 0 && tether)
@@ -320,13 +333,13 @@ static int write_records(struct gpc_session *s, const struct gpc_spec *spec,
 		r = gpc_index_put_live(s->store, job, err);
 	GPC_CRASH("submit.live_put");
 	if (r < 0)
-		return forget_secrets(s, job, r);
+		return forget_secrets(s, spec, job, r);
 	r = put_json(s->store, gpc_key_job(key, job->id), gpc_job_write(job),
 		GPC_PUT_IF_ABSENT, &repeated, err);
 	GPC_CRASH("submit.job_put");
 	*ret_existed = r == -GPC_ECONFLICT && !repeated;
 	if (r < 0 && r != -GPC_ECONFLICT)
-		return forget_secrets(s, job, r);
+		return forget_secrets(s, spec, job, r);
 	/* The commit is behind us, so this is not the submit's failure: whoever
 	 * needs the event next adds it. */
 	if (put_first_event(s, job->id, spec->num_nodes, &why) < 0)

@@ -10,6 +10,7 @@
 #include "core/submit.h"
 #include "core/supervise.h"
 #include "model/spec_notify.h"
+#include "record/hooks.h"
 #include "record/job.h"
 #include "record/journal.h"
 #include "record/update.h"
@@ -273,6 +274,10 @@ static int decide(struct updating *p, bool *ret_again, struct gpc_error *err)
 	if (r == 0 && p->u->cost.currency[0])
 		r = check_cost(p, err);
 	if (r < 0 || (p->x->would_end && !p->u->may_end))
+		return r;
+	if (p->u->notify)
+		r = gpc_hooks_put(p->j.store, p->j.job, p->u->notify, err);
+	if (r < 0)
 		return r;
 	r = gpc_journal_append(&p->j, GPC_EVENT_UPDATE, payload(p->u), err);
 	GPC_CRASH("update.recorded");

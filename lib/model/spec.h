@@ -192,10 +192,10 @@ enum gpc_notify_on {
 	GPC_NOTIFY_FAILURE = 16,    /* the end: FAILED */
 	GPC_NOTIFY_END = 32,        /* any end, also CANCELLED */
 };
-/* Who is told: a command or, not built yet, an address; never both. */
+/* Who is told: a command or an address; never both. */
 struct gpc_spec_notice {
 	struct gpc_strv command;    /* argv, run where the supervisor runs */
-	char *url;
+	char *url;                  /* whole, or short: see model/hook.h */
 	unsigned on;                /* of enum gpc_notify_on; default END */
 };
 struct gpc_spec_notify { struct gpc_spec_notice *v; size_t n, cap; };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "model/hook.h"
 #include "model/spec_notify.h"
 #include "model/spec_read.h"
 
@@ -16,7 +17,7 @@ const char *const gpc_notify_words[] = {
 };
 
 static const char item_form[] = "a map such as {command: [notify-send, done], "
-	"on: [failure]}";
+	"on: [failure]}, or an address";
 
 /* --- when -------------------------------------------------------------------- */
 
@@ -153,11 +154,46 @@ const struct gpc_spec_kind gpc_kind_notify_command = {
 	read_command, write_command, clear_command,
 };
 
-static bool is_address(const char *text)
+/* --- addresses ------------------------------------------------------------------ */
+
+/* The text is not repeated: it may be a secret. */
+static int read_url(struct gpc_spec_reader *r, const struct gpc_spec_field *f,
+	const struct gpc_yaml_node *node, void *slot)
 {
-	return gpc_starts_with(text, "https://") ||
-		gpc_starts_with(text, "http://");
+	const char *text = gpc_spec_text(node), *fault;
+
+	if (!text)
+		return gpc_spec_expected(r, f, node, "an address such as "
+			"https://example.org/hook");
+	fault = gpc_hook_fault(text);
+	if (fault)
+		return gpc_spec_fail(r, node, "notify.url: %s", fault);
+	if (slot)
+		gpc_set_str(slot, text);
+	return 0;
 }
+
+static struct gpc_json *write_url(const struct gpc_spec_field *f,
+	const void *slot)
+{
+	const char *url = *(char *const *)slot;
+	gpc_autostr *brief = url ? gpc_hook_short(url) : NULL;
+
+	(void)f;
+	return brief ? gpc_json_string(brief) : NULL;
+}
+
+static void clear_url(const struct gpc_spec_field *f, void *slot)
+{
+	(void)f;
+	if (*(char **)slot)
+		gpc_spec_wipe(*(char **)slot);
+	gpc_set_str(slot, NULL);
+}
+
+const struct gpc_spec_kind gpc_kind_notify_url = {
+	read_url, write_url, clear_url,
+};
 
 /* --- the list ------------------------------------------------------------------ */
 
@@ -167,20 +203,18 @@ static int read_item(struct gpc_spec_reader *r, const struct gpc_spec_field *f,
 	const char *text = gpc_spec_text(node);
 	int e = 0;
 
-	if (text && is_address(text))
-		x->url = gpc_strdup(text);
+	if (text && strstr(text, "://"))
+		e = read_url(r, f, node, &x->url);
 	else if (node->kind == GPC_YAML_MAP)
 		e = gpc_spec_read_section(r, "notice", node, x);
 	else
 		return gpc_spec_expected(r, f, node, "%s", item_form);
 	if (!x->on)
 		x->on = DEFAULT_ON;
-	if (!e && x->url && !is_address(x->url))
-		return gpc_spec_fail(r, gpc_yaml_get(node, "url"), "notify.url: "
-			"expected an address that begins with https://");
 	if (!e && !x->url == !x->command.n)
 		return gpc_spec_fail(r, node, "notify: an item needs %s",
-			x->url ? "command or url, not both" : "'command'");
+			x->url ? "command or url, not both" :
+			"'command' or 'url'");
 	return e;
 }
 
@@ -259,10 +293,13 @@ struct gpc_json *gpc_notify_json(const struct gpc_spec_notify *list)
 		const struct gpc_spec_notice *x = &list->v[i];
 		struct gpc_json *j = gpc_json_object();
 		struct gpc_json *words = gpc_json_array();
+		gpc_autostr *brief = x->url ? gpc_hook_shown(x->url) : NULL;
 
 		for (size_t k = 0; k < x->command.n; k++)
 			gpc_json_add(words, gpc_json_string(x->command.v[k]));
 		gpc_json_set(j, "command", words);
+		gpc_json_set(j, "url", brief ? gpc_json_string(brief) :
+			gpc_json_null());
 		gpc_json_set(j, "on", gpc_notify_on_json(x->on));
 		gpc_json_add(array, j);
 	}
@@ -285,15 +322,14 @@ int gpc_spec_notify_read(const struct gpc_json *j, const char *name,
 int gpc_spec_notify_check(const struct gpc_spec *spec, struct gpc_error *err)
 {
 	gpc_vec_each(x, &spec->notify) {
-		gpc_autostr *where = x->url ? gpc_spec_where(spec, "notify") : NULL;
+		gpc_autostr *where = NULL;
 
-		if (!x->url)
+		if (!x->url || !gpc_hook_is_short(x->url))
 			continue;
-		gpc_fail(err, GPC_EUNSUPPORTED, "%s: notify '%s': addresses "
-			"are not built yet: nothing here speaks HTTP", where,
-			x->url);
-		gpc_hint(err, "a command can tell it: {command: [curl, ...]}");
-		return -GPC_EUNSUPPORTED;
+		where = gpc_spec_where(spec, "notify");
+		return gpc_fail(err, GPC_ECONFIG, "%s: notify '%s' is the short "
+			"form that gpucloud shows: write the whole address",
+			where, x->url);
 	}
 	return 0;
 }
@@ -301,7 +337,7 @@ int gpc_spec_notify_check(const struct gpc_spec *spec, struct gpc_error *err)
 char *gpc_notice_text(const struct gpc_spec_notice *x)
 {
 	gpc_auto(gpc_strv) struct gpc_strv words = {0}, on = {0};
-	gpc_autostr *what = NULL, *when = NULL;
+	gpc_autostr *what = x->url ? gpc_hook_shown(x->url) : NULL, *when = NULL;
 
 	for (size_t i = 0; i < x->command.n; i++)
 		gpc_strv_take(&words, gpc_shell_quote(x->command.v[i]));
@@ -309,7 +345,8 @@ char *gpc_notice_text(const struct gpc_spec_notice *x)
 		if (x->on & 1U << i)
 			gpc_strv_add(&on, gpc_notify_words[i]);
 	}
-	what = gpc_strv_join(&words, " ");
+	if (!what)
+		what = gpc_strv_join(&words, " ");
 	when = gpc_strv_join(&on, ", ");
-	return gpc_format("%s (on %s)", x->url ? x->url : what, when);
+	return gpc_format("%s (on %s)", what, when);
 }

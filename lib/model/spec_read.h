@@ -138,6 +138,7 @@ extern const struct gpc_spec_kind gpc_kind_version;
 extern const struct gpc_spec_kind gpc_kind_notify;         /* spec_notify.c */
 extern const struct gpc_spec_kind gpc_kind_notify_command;
 extern const struct gpc_spec_kind gpc_kind_notify_on;
+extern const struct gpc_spec_kind gpc_kind_notify_url;
 
 extern const struct gpc_spec_kind gpc_kind_managed_secrets; /* spec_carried.c */
 extern const struct gpc_spec_kind gpc_kind_sizes;

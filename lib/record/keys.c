@@ -61,6 +61,11 @@ const char *gpc_key_secrets(gpc_key out, const char *job)
 	return put(out, "secrets/%s", job);
 }
 
+const char *gpc_key_hook(gpc_key out, const char *job, const char *hash)
+{
+	return put(out, "secrets/%s" GPC_KEY_HOOK "%s", job, hash ? hash : "");
+}
+
 const char *gpc_key_once(gpc_key out, const char *owner_hash, const char *key)
 {
 	gpc_autostr *text = gpc_format("%s%s", owner_hash, key);

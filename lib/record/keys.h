@@ -19,7 +19,11 @@ const char *gpc_key_attempt(gpc_key out, const char *job, int attempt,
 	const char *name);          /* jobs/J/A/<name>: peers.json, verdict.json, blobs/ */
 const char *gpc_key_checkpoint(gpc_key out, const char *job, const char *id);
 const char *gpc_key_secrets(gpc_key out, const char *job);
+	/* secrets/J.notify-HASH, and what all of them begin with for NULL */
+const char *gpc_key_hook(gpc_key out, const char *job, const char *hash);
 const char *gpc_key_once(gpc_key out, const char *owner_hash, const char *key);
+
+#define GPC_KEY_HOOK ".notify-"     /* no job's name has it */
 
 /* A file's path as the tail of a key: bytes that a key cannot hold (control,
  * space, not ASCII), % itself, and a leading `.tmp-` of a part become %XX. */

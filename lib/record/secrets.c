@@ -14,12 +14,28 @@
 #define PAUSE_MS 100
 #define SECRETS_MAX ((size_t)4 << 20)
 
-static void wipe(char *text, size_t n)
+void gpc_secrets_wipe(char *text, size_t n)
 {
 	volatile char *p = text;
 
 	for (size_t i = 0; p && i < n; i++)
 		p[i] = 0;
+}
+
+int gpc_secrets_put_text(struct gpc_store *s, const char *key, char *text,
+	struct gpc_error *err)
+{
+	int r = 0;
+
+	/* A plain put of the same bytes may be repeated after any answer. */
+	for (int i = 0; i < PUT_TRIES; i++) {
+		r = gpc_store_put(s, key, text, strlen(text), 0, err);
+		if (r == 0 || !gpc_code_retryable((enum gpc_code)-r))
+			break;
+		gpc_sleep_ms(PAUSE_MS << i);
+	}
+	gpc_secrets_wipe(text, strlen(text));
+	return r;
 }
 
 int gpc_secrets_put(struct gpc_store *s, const char *job,
@@ -29,23 +45,16 @@ int gpc_secrets_put(struct gpc_store *s, const char *job,
 	struct gpc_json *values = gpc_json_object();
 	gpc_autostr *text = NULL;
 	gpc_key key;
-	int r = 0;
 
 	gpc_vec_each(p, secrets)
 		gpc_json_append(values, p->key, gpc_json_string(p->value));
 	gpc_json_set_int(j, "v", SECRETS_VERSION);
 	gpc_json_set(j, "secrets", values);
+	if (!secrets->n)
+		return 0;
 	text = gpc_json_print(j);
-	gpc_key_secrets(key, job);
-	/* A plain put of the same bytes may be repeated after any answer. */
-	for (int i = 0; secrets->n > 0 && i < PUT_TRIES; i++) {
-		r = gpc_store_put(s, key, text, strlen(text), 0, err);
-		if (r == 0 || !gpc_code_retryable((enum gpc_code)-r))
-			break;
-		gpc_sleep_ms(PAUSE_MS << i);
-	}
-	wipe(text, strlen(text));
-	return gpc_wrap(err, r, "secrets");
+	return gpc_wrap(err, gpc_secrets_put_text(s,
+		gpc_key_secrets(key, job), text, err), "secrets");
 }
 
 static int take(const struct gpc_json *j, struct gpc_pairs *ret_secrets,
@@ -79,6 +88,6 @@ int gpc_secrets_get(struct gpc_store *s, const char *job,
 		r = gpc_json_parse(b.data, b.len, &j, err);
 	if (r == 0)
 		r = take(j, ret_secrets, err);
-	wipe(b.data, b.cap);
+	gpc_secrets_wipe(b.data, b.cap);
 	return gpc_wrap(err, r, "secrets");
 }

@@ -11,3 +11,7 @@ int gpc_secrets_put(struct gpc_store *s, const char *job,
 /* Adds to ret_secrets. GPC_ENOTFOUND: they were deleted. */
 int gpc_secrets_get(struct gpc_store *s, const char *job,
 	struct gpc_pairs *ret_secrets, struct gpc_error *err) gpc_must_check;
+/* Puts a text that holds secrets, more than once if it has to; the text is wiped. */
+int gpc_secrets_put_text(struct gpc_store *s, const char *key, char *text,
+	struct gpc_error *err) gpc_must_check;
+void gpc_secrets_wipe(char *text, size_t n);

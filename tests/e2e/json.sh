@@ -47,7 +47,9 @@ artifacts: [out]
 metrics: {loss: 'loss=([0-9.]+)'}
 limits: {time: 1h, setup: 1h, expected: 30m}
 resources: {priority: 2}
-notify: {command: ['false'], on: [start]}
+notify:
+  - {command: ['false'], on: [start]}
+  - {url: 'http://127.0.0.1:9/hook?key=x', on: recovering}
 run: |
   mkdir -p ck
   echo a > ck/a
@@ -151,11 +153,12 @@ cp "$T/sorted" "$T/out"
 keep event-log
 json job-killed status killed --json
 
-run gpc submit -d --json --name waits --notify '{command: [cat]}' -- sleep 300
+run gpc submit -d --json --name waits --notify '[{command: [cat]}, {url: http://127.0.0.1:9/a, on: recovering}]' -- sleep 300
 wait_until 20 in_state waits RUNNING
 json signal signal waits CONT --rank 0 --json
 json update update waits --max-cost 5 --time 2h --priority -3 \
-	--notify '{command: ["true"], on: [success, failure]}' --json
+	--notify '[{command: ["true"], on: [success, failure]},
+		{url: http://127.0.0.1:9/b, on: recovering}]' --json
 json cost-running cost waits --json
 json release-dry release --all --dry-run --json
 run gpc status waits --json
