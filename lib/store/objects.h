@@ -3,7 +3,9 @@
  * operation at a time.
  *
  * Requests run on an event loop of the caller's and end in a `done`; what they borrow
- * must stay until then. Errors are those of store.h; they name the request id. */
+ * must stay until then. What still runs when its loop or the objects are freed ends
+ * without a word; a loop must not be run again once objects are gone that it has
+ * requests of. Errors are those of store.h; they name the request id. */
 #pragma once
 #include "base/body.h"
 #include "base/err.h"

@@ -87,11 +87,18 @@ static int fail_changed(const struct download *d, struct gpc_error *err)
 		d->t.what);
 }
 
-/* Whether this is the version that was begun. What is pinned, the server checks. */
-static bool is_same(const struct download *d, const char *version)
+/* Lists and headers may quote an ETag or not. What is not told may be the same. */
+static bool same_version(const char *a, const char *b)
 {
-	return d->get.pin || !version || !d->version ||
-		gpc_eq(version, d->version);
+	size_t n, k;
+
+	if (!a || !b)
+		return true;
+	a += *a == '"';
+	b += *b == '"';
+	n = strcspn(a, "\"");
+	k = strcspn(b, "\"");
+	return n == k && memcmp(a, b, n) == 0;
 }
 
 static int see(void *arg, const struct gpc_reply *reply, struct gpc_error *err)
@@ -102,9 +109,10 @@ static int see(void *arg, const struct gpc_reply *reply, struct gpc_error *err)
 
 	if (r < 0)
 		return r;
-	if (d->begun && !is_same(d, gpc_reply_header(reply,
+	/* some servers know no if-match */
+	if (!same_version(d->version, gpc_reply_header(reply,
 		d->t.bucket->rules->version))) {
-		if (d->delivered > 0 || d->get.head)
+		if (d->get.pin || d->delivered > 0 || d->get.head)
 			return fail_changed(d, err);
 		d->begun = false;       /* nobody has seen anything of the other */
 		gpc_set_str(&d->version, NULL);
@@ -135,20 +143,6 @@ static int go_on(void *arg, struct gpc_request *r, struct gpc_error *err)
 	set_range(r, place_of(d),
 		d->get.length < 0 ? -1 : d->get.length - d->delivered);
 	return 0;
-}
-
-/* Lists and headers may quote an ETag or not. */
-static bool same_version(const char *a, const char *b)
-{
-	size_t n, k;
-
-	if (!b)
-		return false;
-	a += *a == '"';
-	b += *b == '"';
-	n = strcspn(a, "\"");
-	k = strcspn(b, "\"");
-	return n == k && memcmp(a, b, n) == 0;
 }
 
 /* The range lies behind the end, or there is nothing in it. */
