@@ -16,6 +16,7 @@
 #include "core/request.h"
 #include "core/view.h"
 #include "record/checkpoint.h"
+#include "record/journal.h"
 #include "record/keys.h"
 
 enum { PAUSE_MS = 100, VIEW_MS = 500, VIEW_FAR_MS = 3000, ENSURE_MS = 2000 };
@@ -261,7 +262,7 @@ struct row {
 	int attempt, n, ranks;
 	int64_t at, files;
 	uint64_t size;
-	bool quiet, newest;
+	bool quiet, newest, passed_over;
 };
 static const struct gpc_col cols[] = {
 	GPC_COL("id", STR, struct row, id, GPC_COL_F_NAME),
@@ -274,6 +275,7 @@ static const struct gpc_col cols[] = {
 	GPC_COL("ranks", INT, struct row, ranks, GPC_COL_F_WIDE),
 	GPC_COL("quiet", BOOL, struct row, quiet, 0),
 	GPC_COL("newest", BOOL, struct row, newest, GPC_COL_F_DATA),
+	GPC_COL("passed_over", BOOL, struct row, passed_over, GPC_COL_F_DATA),
 	GPC_COL("job", STR, struct row, job, GPC_COL_F_DATA),
 	GPC_COL_LAST
 };
@@ -295,6 +297,27 @@ static int fill(struct gpc_session *s, const char *job,
 		.quiet = k.quiet,
 	};
 	return 0;
+}
+
+/* What attempts found damaged: it is listed, but nothing starts from it. */
+static void mark_passed_over(struct gpc_cmd *c, struct gpc_session *s,
+	const char *job, struct row *rows, size_t n)
+{
+	gpc_auto(gpc_journal) struct gpc_journal j = {0};
+
+	gpc_journal_init(&j, s->store, job, "");
+	if (!n || gpc_journal_refresh(&j, NULL, NULL))
+		return;
+	gpc_vec_each(t, &j.state.tries) {
+		gpc_autostr *text = gpc_phrase_passed_over(t);
+
+		for (size_t i = 0; i < n; i++)
+			rows[i].passed_over |= gpc_strv_has(&t->damaged,
+				rows[i].id);
+		if (text && c->out.format <= GPC_OUT_WIDE)
+			gpc_say(&c->talk, "gpucloud: %s by attempt %d", text,
+				t->n);
+	}
 }
 
 static int list(struct gpc_cmd *c, struct gpc_session *s, const char *job,
@@ -322,6 +345,7 @@ static int list(struct gpc_cmd *c, struct gpc_session *s, const char *job,
 	}
 	if (n)
 		rows[n - 1].newest = true;
+	mark_passed_over(c, s, job, rows, n);
 	/* One that cannot be read does not hide the others. */
 	if (n || !bad)
 		r = gpc_out_rows(&c->out, &table, rows, n, bad ? NULL : err);

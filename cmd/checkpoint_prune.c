@@ -100,13 +100,11 @@ static int work(struct pruning *p, struct gpc_error *err)
 
 static int print_json(const struct pruning *p, struct gpc_error *err)
 {
-	struct gpc_json *j = gpc_json_object(), *ids = gpc_json_array();
+	struct gpc_json *j = gpc_json_object();
 
-	for (size_t i = 0; i < p->x.removed.n; i++)
-		gpc_json_add(ids, gpc_json_string(p->x.removed.v[i]));
 	gpc_json_set_str(j, "job", p->job);
 	gpc_json_set_bool(j, "dry_run", p->how.dry_run);
-	gpc_json_set(j, "removed", ids);
+	gpc_json_set(j, "removed", gpc_json_strings(&p->x.removed));
 	gpc_json_set_int(j, "blobs", (int64_t)p->x.swept.blobs);
 	gpc_json_set_int(j, "size_bytes", (int64_t)p->x.swept.bytes);
 	return gpc_out_json(&p->c->out, "pruned", j, err);

@@ -23,9 +23,11 @@ static char *attempt_text(const struct gpc_event *e)
 
 	if (st->attempt <= 1 && !(t && t->resume_from))
 		return NULL;
-	return gpc_format("attempt %d, %s%s", st->attempt,
+	gpc_autostr *passed = gpc_phrase_passed_over(t);
+	return gpc_format("attempt %d, %s%s%s%s", st->attempt,
 		t && t->resume_from ? "from checkpoint " : "from the start",
-		t && t->resume_from ? t->resume_from : "");
+		t && t->resume_from ? t->resume_from : "",
+		passed ? "; " : "", passed ? passed : "");
 }
 
 static char *lost_text(const struct gpc_event *e)
@@ -131,6 +133,8 @@ struct gpc_json *gpc_follow_event_json(const char *job,
 	gpc_json_set(j, "reason", st->reason == GPC_REASON_NONE ?
 		gpc_json_null() : gpc_json_string(gpc_reason_to_str(st->reason)));
 	gpc_json_set(j, "checkpoint", gpc_json_string(st->checkpoint));
+	if (e->type == GPC_EVENT_ATTEMPT && last_try(st))
+		gpc_json_set(j, "passed_over", gpc_json_strings(&last_try(st)->damaged));
 	return j;
 }
 

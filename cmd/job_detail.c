@@ -189,7 +189,7 @@ static bool far_checkpoints(struct detail *d, struct gpc_session *s,
 	return true;
 }
 
-static void add_checkpoints(struct detail *d, struct gpc_session *s,
+static void add_saved(struct detail *d, struct gpc_session *s,
 	const struct gpc_view *v)
 {
 	gpc_auto(gpc_checkpoint_ids) struct gpc_checkpoint_ids ids = {0};
@@ -216,6 +216,20 @@ static void add_checkpoints(struct detail *d, struct gpc_session *s,
 	gpc_autostr *text = gpc_format("%zu, newest %s (%s, %s)", ids.n, id,
 		size, age);
 	row(d, "Checkpoints:", text);
+}
+
+static void add_checkpoints(struct detail *d, struct gpc_session *s,
+	const struct gpc_view *v)
+{
+	add_saved(d, s, v);
+	gpc_vec_each(t, &v->state.tries) {
+		gpc_autostr *passed = gpc_phrase_passed_over(t);
+		gpc_autostr *text = passed ? gpc_format("%s by attempt %d",
+			passed, t->n) : NULL;
+
+		if (text)
+			row(d, "", text);
+	}
 }
 
 /* The newest numbers, of one attempt: those of an earlier one would mislead. */

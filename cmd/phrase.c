@@ -168,6 +168,17 @@ char *gpc_phrase_state(const struct gpc_job_state *st)
 	return gpc_format("%s: %s", word, why);
 }
 
+char *gpc_phrase_passed_over(const struct gpc_try *t)
+{
+	gpc_autostr *ids = t ? gpc_strv_join(&t->damaged, ", ") : NULL;
+
+	if (!t || !t->damaged.n)
+		return NULL;
+	return gpc_format("%s %s damaged%s%s%s and passed over", ids,
+		t->damaged.n > 1 ? "are" : "is", t->damage ? " (" : "",
+		t->damage ? t->damage : "", t->damage ? ")" : "");
+}
+
 struct gpc_json *gpc_phrase_money_json(struct gpc_money m)
 {
 	char text[GPC_MONEY_SIZE];

@@ -33,6 +33,9 @@ char *gpc_phrase_state(const struct gpc_job_state *st);
 /* How one attempt ended: "exit_code (7)", "node_lost (rank 1)". */
 char *gpc_phrase_reason(enum gpc_reason reason, int code, int signal, int rank,
 	int num_nodes);
+/* "1-3-user is damaged (WHAT) and passed over"; NULL when that attempt passed no
+ * checkpoint over. */
+char *gpc_phrase_passed_over(const struct gpc_try *t);
 /* {"amount":"1.25","currency":"USD"}, or null; RFC 3339, or null. */
 struct gpc_json *gpc_phrase_money_json(struct gpc_money m);
 struct gpc_json *gpc_phrase_time_json(int64_t wall_ms);

@@ -101,6 +101,13 @@ int gpc_saver_prune_now(struct gpc_saver *s, int keep,
 		if (gpc_eq(ids.v[i].id, s->pinned))
 			continue;
 		r = remove_one(s, &ids, &ids.v[i], err);
+		if (r != -GPC_EPROTO && r != -GPC_ENOTFOUND)
+			continue;
+		/* A damaged one stays, as somebody may mend it, and holds up
+		 * no other. */
+		gpc_log(s->log, GPC_WARN, "%s stays: %s", ids.v[i].id,
+			err->msg);
+		r = 0;
 	}
 	return r;
 }

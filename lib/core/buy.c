@@ -16,26 +16,6 @@
 #define UNCLEAR_RETRY_MS 2000
 #define STUCK_MS 60000
 
-int gpc_supervision_attempt(struct gpc_supervision *sv, bool uncounted,
-	bool *progressed, struct gpc_error *err)
-{
-	const struct gpc_job_state *st = &sv->journal.state;
-	struct gpc_json *data;
-	int64_t before = st->n;
-	int r = gpc_supervision_note_checkpoint(sv, progressed, err);
-
-	if (r < 0 || st->n != before)
-		return r;
-	data = gpc_json_object();
-	gpc_json_set_int(data, "attempt", st->attempt + 1);
-	if (st->checkpoint)
-		gpc_json_set_str(data, "resume_from", st->checkpoint);
-	if (uncounted)
-		gpc_json_set_bool(data, "uncounted", true);
-	return gpc_supervision_append(sv, GPC_EVENT_ATTEMPT, data, progressed,
-		err);
-}
-
 /* A UUID (version 8: our own content) from a hash of the store, the job and the
  * number of the intent's own event: a new intent always has a new token. */
 static void make_token(const struct gpc_supervision *sv, int64_t n,

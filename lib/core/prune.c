@@ -203,12 +203,9 @@ static int ask_agent(struct deciding *d, struct gpc_error *err)
 static int prune_ended(struct deciding *d, struct gpc_error *err)
 {
 	struct gpc_json *data = gpc_json_object();
-	struct gpc_json *drop = gpc_json_array();
 	int r;
 
-	for (size_t i = 0; i < d->x->removed.n; i++)
-		gpc_json_add(drop, gpc_json_string(d->x->removed.v[i]));
-	gpc_json_set(data, "drop", drop);
+	gpc_json_set(data, "drop", gpc_json_strings(&d->x->removed));
 	gpc_json_set_int(data, "keep", d->keep);
 	r = gpc_journal_append(&d->j, GPC_EVENT_PRUNING, data, err);
 	GPC_CRASH("prune.won");

@@ -1,5 +1,5 @@
-/* What the parts of one job's supervision share: step.c decides, buy.c makes
- * nodes and crew.c says whose turn that is, source.c asks providers what became of them, watch.c turns facts into
+/* What the parts of one job's supervision share: step.c decides, start.c
+ * says from which checkpoint an attempt goes on, buy.c makes nodes and crew.c says whose turn that is, source.c asks providers what became of them, watch.c turns facts into
  * events, drain.c gives nodes back, notify.c tells others. */
 #pragma once
 #include "core/crew.h"
@@ -121,10 +121,12 @@ int gpc_supervision_end(struct gpc_supervision *sv, enum gpc_reason reason,
 	int code, int signal, int rank, bool *progressed,
 	struct gpc_error *err) gpc_must_check;
 
-/* buy.c */
+/* start.c */
 /* uncounted: it does not use up recovery.restarts. */
 int gpc_supervision_attempt(struct gpc_supervision *sv, bool uncounted,
 	bool *progressed, struct gpc_error *err) gpc_must_check;
+
+/* buy.c */
 int gpc_supervision_intend(struct gpc_supervision *sv, bool *progressed,
 	struct gpc_error *err) gpc_must_check;
 int gpc_supervision_create(struct gpc_supervision *sv, size_t intent,

@@ -365,15 +365,6 @@ static struct gpc_json *write_money(const struct gpc_money *m)
 	return j;
 }
 
-static struct gpc_json *write_strv(const struct gpc_strv *s)
-{
-	struct gpc_json *j = gpc_json_array();
-
-	for (size_t i = 0; i < s->n; i++)
-		gpc_json_add(j, gpc_json_string(s->v[i]));
-	return j;
-}
-
 static struct gpc_json *write_pairs(const struct gpc_pairs *p)
 {
 	struct gpc_json *j = gpc_json_object();
@@ -447,7 +438,7 @@ static struct gpc_json *write_member(const struct gpc_bind *t,
 	case GPC_BIND_MONEY:
 		return write_money(from);
 	case GPC_BIND_STRV:
-		return write_strv(from);
+		return gpc_json_strings(from);
 	case GPC_BIND_PAIRS:
 		return write_pairs(from);
 	case GPC_BIND_OBJECT:

@@ -124,6 +124,15 @@ struct gpc_json *gpc_json_string(const char *s)
 	return s ? made(cJSON_CreateString(s)) : gpc_json_null();
 }
 
+struct gpc_json *gpc_json_strings(const struct gpc_strv *s)
+{
+	struct gpc_json *j = gpc_json_array();
+
+	for (size_t i = 0; i < s->n; i++)
+		gpc_json_add(j, gpc_json_string(s->v[i]));
+	return j;
+}
+
 struct gpc_json *gpc_json_int(int64_t n)
 {
 	return made(cJSON_CreateNumber((double)n));

@@ -31,6 +31,8 @@ char *gpc_json_print_pretty(const struct gpc_json *j);  /* two spaces; owned */
 
 struct gpc_json *gpc_json_object(void);
 struct gpc_json *gpc_json_array(void);
+struct gpc_strv;
+struct gpc_json *gpc_json_strings(const struct gpc_strv *s); /* an array */
 struct gpc_json *gpc_json_string(const char *s);   /* NULL gives null */
 struct gpc_json *gpc_json_int(int64_t n);
 struct gpc_json *gpc_json_number(double x);

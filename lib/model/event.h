@@ -2,8 +2,10 @@
  * the member data, by type (? = may be left out):
  *
  *   submitted  {num_nodes}
- *   attempt    {attempt, resume_from?, uncounted?}  the latter: a restart by
- *                                          recovery.on_exit
+ *   attempt    {attempt, resume_from?, uncounted?, damaged?, damage?}
+ *                                          uncounted: a restart by
+ *                                          recovery.on_exit; damaged: newer
+ *                                          checkpoints, which it passes over
  *   intent     {attempt, token, request:{provider, offer, count, ranks, ...}}
  *   void       {intent}                    the intent n is given up
  *   created    {intent, nodes:[{rank, id, address?, expires_ms?, offer?, provider,

@@ -61,6 +61,7 @@ const char *const gpc_reason_names[] = {
 	[GPC_REASON_IDLE] = "idle",
 	[GPC_REASON_SKIPPED] = "skipped",
 	[GPC_REASON_AGENT_FAILED] = "agent_failed",
+	[GPC_REASON_CHECKPOINT_DAMAGED] = "checkpoint_damaged",
 	[GPC_REASON__COUNT] = NULL,
 };
 
@@ -143,6 +144,10 @@ static const struct {
 		"a task before it did not succeed"},
 	[GPC_REASON_AGENT_FAILED] = {GPC_RETRY_RECOVER, OTHER, GPC_JOB_FAILED,
 		"a fault of gpucloud: see `gpucloud logs @` and report it"},
+	[GPC_REASON_CHECKPOINT_DAMAGED] = {GPC_RETRY_NEVER, OTHER,
+		GPC_JOB_FAILED,
+		"`gpucloud checkpoint verify --all @` shows what is left of them; "
+		"put lost blobs back and resume it, or submit it again"},
 };
 
 const char *gpc_job_status_to_str(enum gpc_job_status s)

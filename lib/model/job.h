@@ -35,6 +35,7 @@ enum gpc_reason {
 	GPC_REASON_QUOTA, GPC_REASON_AUTH, GPC_REASON_STORE_UNREACHABLE,
 	GPC_REASON_NO_PROGRESS, GPC_REASON_SPEC_INVALID, GPC_REASON_IDLE,
 	GPC_REASON_SKIPPED, GPC_REASON_AGENT_FAILED,
+	GPC_REASON_CHECKPOINT_DAMAGED,
 	GPC_REASON__COUNT,
 };
 /* What a reason means for the next attempt. */
@@ -126,6 +127,8 @@ struct gpc_try {                    /* one attempt, for status and cost */
 	int code, signal, rank;
 	char *resume_from;
 	char *checkpoint;           /* newest that it committed */
+	struct gpc_strv damaged;    /* newer ones than resume_from, passed over */
+	char *damage;               /* of the first of them, for people */
 	struct gpc_json *rest;
 };
 struct gpc_job_state {

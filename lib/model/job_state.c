@@ -41,6 +41,8 @@ static const struct gpc_bind try_fields[] = {
 	GPC_BIND(gpc_try, rank, INT),
 	GPC_BIND(gpc_try, resume_from, STR),
 	GPC_BIND(gpc_try, checkpoint, STR),
+	GPC_BIND(gpc_try, damaged, STRV),
+	GPC_BIND(gpc_try, damage, STR),
 	GPC_BIND(gpc_try, rest, REST),
 	GPC_BIND_LAST
 };

@@ -364,16 +364,11 @@ static int read_strv(struct gpc_spec_reader *r, const struct gpc_spec_field *f,
 
 struct gpc_json *gpc_spec_write_strv(const struct gpc_strv *s)
 {
-	struct gpc_json *list;
-
 	if (!s->n)
 		return NULL;
 	if (s->n == 1)
 		return gpc_json_string(s->v[0]);
-	list = gpc_json_array();
-	for (size_t i = 0; i < s->n; i++)
-		gpc_json_add(list, gpc_json_string(s->v[i]));
-	return list;
+	return gpc_json_strings(s);
 }
 
 static struct gpc_json *write_strv(const struct gpc_spec_field *f,

@@ -18,7 +18,8 @@ static const struct gpc_bind submitted_fields[] = {
 };
 static const struct gpc_bind attempt_fields[] = {
 	FIELD(attempt, INT, NEED), FIELD(resume_from, STR),
-	FIELD(uncounted, BOOL), GPC_BIND_LAST
+	FIELD(uncounted, BOOL), FIELD(damaged, STRV), FIELD(damage, STR),
+	GPC_BIND_LAST
 };
 static const struct gpc_bind intent_fields[] = {
 	FIELD(attempt, INT, NEED), FIELD(token, STR, NEED),

@@ -20,14 +20,14 @@ struct gpc_payload {
 	int attempt, rank, code, signal, num_nodes;
 	int64_t intent, at_ms, ran_ms;
 	char *id, *address, *checkpoint, *supervisor, *token, *resume_from;
-	char *detail;
+	char *detail, *damage;
 	enum gpc_phase_event phase;
 	enum gpc_reason reason;
 	bool now, uncounted, remove;
 	int keep;
 	int64_t time_ms;
 	struct gpc_money rate, cost;
-	struct gpc_strv drop;
+	struct gpc_strv drop, damaged;
 	int priority;
 	struct gpc_json *request, *notify;
 	GPC_VEC(struct gpc_node) nodes;

@@ -200,6 +200,9 @@ static int on_attempt(struct step *s, struct gpc_error *err)
 		return gpc_fail(err, GPC_EPROTO, "it was cancelled");
 	if (st->attempt == GPC_JOB_MAX_ATTEMPTS)
 		return gpc_fail(err, GPC_EPROTO, "too many attempts");
+	if (s->p->damaged.n > 0 && !s->p->resume_from)
+		return gpc_fail(err, GPC_EPROTO, "$.damaged: there is nothing "
+			"to go on from instead");
 	if (last && st->status == GPC_JOB_RECOVERING && !s->p->uncounted &&
 		gpc_reason_retry(last->reason) == GPC_RETRY_IF_ASKED)
 		st->restarts++;
@@ -209,7 +212,12 @@ static int on_attempt(struct step *s, struct gpc_error *err)
 	t = gpc_vec_push(&st->tries);
 	t->n = st->attempt;
 	t->started_ms = s->at_ms;
+	/* What was passed over once is not tried again. */
+	if (s->p->damaged.n > 0)
+		gpc_set_str(&st->checkpoint, s->p->resume_from);
 	t->resume_from = gpc_steal(&s->p->resume_from);
+	t->damage = gpc_steal(&s->p->damage);
+	gpc_strv_copy(&t->damaged, &s->p->damaged);
 	drop_old_nodes(st);
 	return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "base/str.h"
+#include "base/time.h"
 #include "record/checkpoint.h"
 #include "record/keys.h"
 #include "snapshot/snapshot.h"
@@ -56,34 +57,64 @@ static int look_quickly(struct gpc_store *s, const char *prefix,
 }
 
 /* --- deep ------------------------------------------------------------------ */
+struct deep {
+	const struct gpc_cancel *outer;
+	struct gpc_cancel stop;
+	int64_t until_ms;
+	char *first;                    /* what is wrong */
+};
+
 static void keep_first(void *arg, const char *path, const char *blob,
 	const char *what)
 {
-	char **first = arg;
+	struct deep *d = arg;
 
-	if (!*first)
-		*first = gpc_format("%s%s%s%s%s", path ? path : "",
+	if (!d->first)
+		d->first = gpc_format("%s%s%s%s%s", path ? path : "",
 			path ? ": " : "", what, blob ? ": blob " : "",
 			blob ? blob : "");
 }
 
-static int look_deeply(struct gpc_store *s, const char *prefix,
-	const struct gpc_checkpoint *c, const struct gpc_cancel *cancel,
-	struct gpc_error *err)
+static void watch_clock(void *arg, uint64_t done, uint64_t total)
 {
-	gpc_autoptr(gpc_verified) *known = gpc_verified_new();
-	struct gpc_verify_options o = { .known = known, .cancel = cancel };
-	gpc_autostr *first = NULL;
-	int r = 0;
+	struct deep *d = arg;
 
-	for (size_t i = 0; r == 0 && !first && i < c->parts.n; i++)
-		r = gpc_snapshot_verify(s, c->parts.v[i].head, prefix, &o,
-			keep_first, &first, err);
-	return r == 0 && first ? gpc_fail(err, GPC_EPROTO, "%s", first) : r;
+	(void)done;
+	(void)total;
+	if (gpc_canceled(d->outer) || gpc_boot_ms() >= d->until_ms)
+		d->stop.signal = 1;
 }
 
-int gpc_whole_look(struct gpc_store *s, const char *job, const char *id,
-	enum gpc_whole how, const struct gpc_cancel *cancel,
+static int look_deeply(struct gpc_store *s, const char *prefix,
+	const struct gpc_checkpoint *c, int64_t until_ms,
+	const struct gpc_cancel *cancel, struct gpc_error *err)
+{
+	gpc_autoptr(gpc_verified) *known = gpc_verified_new();
+	struct deep d = { .outer = cancel, .until_ms = until_ms };
+	struct gpc_verify_options o = { .known = known, .cancel = cancel };
+	int r = 0;
+
+	if (until_ms < INT64_MAX) {
+		o.cancel = &d.stop;
+		o.progress = watch_clock;
+		o.progress_arg = &d;
+		watch_clock(&d, 0, 0);
+	}
+	for (size_t i = 0; r == 0 && !d.first && !d.stop.signal &&
+		i < c->parts.n; i++)
+		r = gpc_snapshot_verify(s, c->parts.v[i].head, prefix, &o,
+			keep_first, &d, err);
+	/* What the time did not suffice for counts as whole. */
+	if (r == -GPC_ECANCELED && d.stop.signal && !gpc_canceled(cancel))
+		r = 0;
+	if (d.first && (r == 0 || r == -GPC_ECANCELED))
+		r = gpc_fail(err, GPC_EPROTO, "%s", d.first);
+	free(d.first);
+	return r;
+}
+
+static int look(struct gpc_store *s, const char *job, const char *id,
+	int64_t deep_until_ms, const struct gpc_cancel *cancel,
 	struct gpc_error *err)
 {
 	gpc_auto(gpc_checkpoint) struct gpc_checkpoint c = {0};
@@ -94,12 +125,26 @@ int gpc_whole_look(struct gpc_store *s, const char *job, const char *id,
 		return r;
 	gpc_key_attempt(prefix, job, c.attempt, "blobs/");
 	r = look_quickly(s, prefix, &c, err);
-	if (r == 0 && how == GPC_WHOLE_DEEP && c.bytes <= DEEP_MAX)
-		r = look_deeply(s, prefix, &c, cancel, err);
+	if (r == 0 && deep_until_ms && c.bytes <= DEEP_MAX)
+		r = look_deeply(s, prefix, &c, deep_until_ms, cancel, err);
 	/* A blob that went between the listing and its reading. */
 	if (r == -GPC_ENOTFOUND)
 		r = gpc_fail(err, GPC_EPROTO, "a blob is missing");
 	return r;
+}
+
+int gpc_whole_look(struct gpc_store *s, const char *job, const char *id,
+	enum gpc_whole how, const struct gpc_cancel *cancel,
+	struct gpc_error *err)
+{
+	return look(s, job, id, how == GPC_WHOLE_DEEP ? INT64_MAX : 0, cancel,
+		err);
+}
+
+int gpc_whole_look_until(struct gpc_store *s, const char *job, const char *id,
+	int64_t until_ms, const struct gpc_cancel *cancel, struct gpc_error *err)
+{
+	return look(s, job, id, until_ms, cancel, err);
 }
 
 /* --- blame ----------------------------------------------------------------- */

@@ -16,6 +16,12 @@ int gpc_whole_look(struct gpc_store *s, const char *job, const char *id,
 	enum gpc_whole how, const struct gpc_cancel *cancel,
 	struct gpc_error *err) gpc_must_check;
 
+/* The same, deep as far as it comes until then by the boot clock; what it has not
+ * read until then counts as whole. 0: quick. */
+int gpc_whole_look_until(struct gpc_store *s, const char *job, const char *id,
+	int64_t until_ms, const struct gpc_cancel *cancel,
+	struct gpc_error *err) gpc_must_check;
+
 /* What follows from a damaged checkpoint, as the hint's last words. */
 enum gpc_whole_use { GPC_WHOLE_RESUME, GPC_WHOLE_PULL };
 /* Names the checkpoint in err, the failure r of reading it, if it is damage, and

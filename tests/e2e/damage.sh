@@ -132,11 +132,6 @@ saved() {
 }
 # own_blobs: what only the newer checkpoint needs; its list is the first one put.
 own_blobs() { find "$STORE/jobs/$job/1/blobs" -type f | sort | comm -13 "$T/older-blobs" -; }
-turn_bits() { for f in $(own_blobs); do
-	size=$(wc -c <"$f")
-	chmod u+w "$f"
-	head -c "$size" /dev/zero >"$f"
-done; }
 
 saved gone
 : >"$go"
@@ -167,26 +162,110 @@ rm "$STORE/jobs/$job/checkpoints"/*
 run gpc resume --checkpoint "$older" "$job"
 is "$rc" 5 "no checkpoint at all: resume says so" || note "$err"
 
-# The machine is lost, and then the bytes that the next one needs are wrong.
-saved turned
-turn_bits
-# shellcheck disable=SC2046  # a list of ids
-kill_pids KILL $(job_pids "$job")
-run gpc wait "$job"
-is "$rc" 125 "a changed byte: the job ends" || note "$err"
-like "$err" "checkpoint $newer of job $job is damaged" "a changed byte: and names the checkpoint"
-like "$err" "resume $job --checkpoint $older" "a changed byte: and how to go on"
+# --- a damaged checkpoint, and nobody to ask -----------------------------------------
+# list_blobs: what names the files of the newer one.
+list_blobs() { jq -r '.parts[].head.lists[].sha256' "$STORE/jobs/$job/checkpoints/$newer.json"; }
+# turn_files: other bytes of the same size in what the newer one saved, but not in
+# its lists: only who reads everything sees it.
+turn_files() {
+	list_blobs >"$T/lists"
+	own_blobs | grep -vFf "$T/lists" | while read -r f; do
+		size=$(wc -c <"$f")
+		chmod u+w "$f"
+		head -c "$size" /dev/zero >"$f"
+	done
+}
+lose_machine() {
+	# shellcheck disable=SC2046  # a list of ids
+	kill_pids KILL $(job_pids "$job")
+}
+of_attempt() { gpc status "$job" -o json | jq -r ".attempts[] | select(.attempt == $1) | $2"; }
+resumed() { [ "$(of_attempt "$1" '.resumed_from // ""')" = "$2" ]; }
+runs_again() { in_state "$job" RUNNING && resumed "$1" "$older"; }
+
+# A blob is lost, and then the machine.
+saved lost
+gpc wait "$job" >/dev/null 2>"$T/talk" &
+waiter=$!
+own_blobs | xargs rm -f
+lose_machine
+wait_until 60 runs_again 2
+ok $? "a lost blob: the next attempt goes on from the one before" ||
+	note "$(gpc status "$job")"
+is "$(of_attempt 2 '.passed_over | join(" ")')" "$newer" "a lost blob: and knows what it passed over"
 run gpc status "$job"
-like "$out" "$newer of job $job is damaged" "a changed byte: as status does"
-attempts=$(gpc status "$job" -o json | jq '[.. | .attempt? // empty] | max')
-[ "$attempts" -le 3 ]
-ok $? "a changed byte: no machine after another is tried with it" || note "$attempts"
-run gpc checkpoint pull "$job" turned
-is "$rc" 1 "a changed byte: pull fails"
-like "$err" "checkpoint pull $job $older" "a changed byte: and knows what is whole"
+like "$out" "$newer is damaged .blob .* is missing. and passed over by attempt 2" \
+	"a lost blob: as status says"
+run gpc checkpoint list "$job"
+is "$rc" 0 "a lost blob: list shows both" || note "$err"
+like "$err" "$newer is damaged .*passed over by attempt 2" "a lost blob: and says so too"
+is "$(gpc checkpoint list "$job" -o json | jq -r '[.rows[] | select(.passed_over).id] | join(" ")')" \
+	"$newer" "a lost blob: also to programs"
+run gpc checkpoint verify "$job"
+is "$rc" 1 "a lost blob: verify agrees"
+# With a third one kept, the damaged one holds up no other that goes.
+for _ in 1 2 3; do third=$(gpc checkpoint save "$job"); done
 : >"$go"
-run gpc resume --checkpoint "$older" "$job"
-is "$rc" 0 "a changed byte: the job goes on from the one before" || note "$err"
-like "$out" "goes on from [0-9]" "a changed byte: with its state"
+wait "$waiter"
+like "$(cat "$T/talk")" "attempt 2, from checkpoint $older; $newer is damaged .blob .* is missing." \
+	"a lost blob: whoever waits hears of both"
+is "$(grep -c "is damaged" "$T/talk")" 1 "a lost blob: once"
+like "$(gpc logs "$job")" "goes on from [0-9]" "a lost blob: the program has its state"
+is "$(gpc status "$job" -o json | jq -r .state)" SUCCEEDED "a lost blob: and the job ends well"
+wait_until 30 none_left
+run gpc checkpoint verify --all "$job"
+is "$(gpc checkpoint verify --all "$job" -o json 2>/dev/null |
+	jq -r '[.rows[] | select(.result != "ok").id] | join(" ")')" "$newer" \
+	"a lost blob: all others are whole ($third among them)"
+
+# Bytes are changed: the first attempt that reads them finds out, no second one.
+saved turned
+gpc wait "$job" >/dev/null 2>"$T/talk" &
+waiter=$!
+turn_files
+lose_machine
+wait_until 60 runs_again 3
+ok $? "a changed byte: the attempt after the one that found it goes on from the one before" ||
+	note "$(gpc status "$job")"
+is "$(of_attempt 2 .reason)" agent_failed "a changed byte: that one could not start"
+is "$(of_attempt 3 '.passed_over | join(" ")')" "$newer" "a changed byte: which the next one knows"
+run gpc status "$job"
+like "$out" "$newer is damaged .*passed over by attempt 3" "a changed byte: as status says"
+run gpc checkpoint pull "$job" turned
+is "$rc" 1 "a changed byte: pull of the newest fails"
+like "$err" "checkpoint pull $job $older" "a changed byte: and knows what is whole"
+# Once more: the damaged one is not tried again.
+lose_machine
+wait_until 60 runs_again 4
+ok $? "a changed byte: nor does an attempt after that try it again"
+: >"$go"
+wait "$waiter"
+is "$?" 0 "a changed byte: the job ends well" || note "$(cat "$T/talk")"
+is "$(grep -c "from checkpoint $newer" "$T/talk")" 1 "a changed byte: it was tried once"
+wait_until 30 none_left
+
+# None is whole: that is for a person to decide.
+saved none
+find "$STORE/jobs/$job/1/blobs" -type f >"$T/blobs"
+mkdir "$T/aside"
+while read -r f; do mv "$f" "$T/aside/"; done <"$T/blobs"
+lose_machine
+run gpc wait "$job"
+is "$rc" 125 "nothing whole: the job ends"
+like "$err" "checkpoint_damaged" "nothing whole: with a reason of its own"
+like "$err" "checkpoint $newer is damaged .blob .* is missing." "nothing whole: which is named"
+like "$err" "checkpoint verify --all $job" "nothing whole: and what to do"
+is "$(of_attempt 2 .attempt)" "" "nothing whole: and nothing is begun anew"
+wait_until 30 none_left
+run gpc resume "$job"
+is "$rc" 1 "nothing whole: resume refuses" || note "$err"
+while read -r f; do
+	mkdir -p "$(dirname "$f")"
+	mv "$T/aside/$(basename "$f")" "$f"
+done <"$T/blobs"
+: >"$go"
+run gpc resume "$job"
+is "$rc" 0 "nothing whole: once they are back, it goes on" || note "$err"
+is "$(of_attempt 2 .resumed_from)" "$newer" "nothing whole: from the newest"
 
 finish
