@@ -106,6 +106,7 @@ static int print_json(const struct pruning *p, struct gpc_error *err)
 	gpc_json_set_bool(j, "dry_run", p->how.dry_run);
 	gpc_json_set(j, "removed", gpc_json_strings(&p->x.removed));
 	gpc_json_set_int(j, "blobs", (int64_t)p->x.swept.blobs);
+	gpc_json_set_int(j, "temporary_files", (int64_t)p->x.temps);
 	gpc_json_set_int(j, "size_bytes", (int64_t)p->x.swept.bytes);
 	return gpc_out_json(&p->c->out, "pruned", j, err);
 }
@@ -114,6 +115,9 @@ static int print(const struct pruning *p, struct gpc_error *err)
 {
 	gpc_autostr *count = gpc_phrase_count(p->x.removed.n, "checkpoint");
 	gpc_autostr *size = gpc_phrase_size(p->x.swept.bytes);
+	gpc_autostr *files = gpc_phrase_count(p->x.temps, "temporary file");
+	gpc_autostr *temps = p->x.temps ? gpc_format(", %s of killed writers",
+		files) : gpc_strdup("");
 	bool dry = p->how.dry_run;
 	int r = 0;
 
@@ -127,12 +131,12 @@ static int print(const struct pruning *p, struct gpc_error *err)
 		gpc_say(&p->c->talk, "gpucloud: %s has nothing to prune",
 			p->job);
 	else if (dry)
-		gpc_say(&p->c->talk, "gpucloud: %s would go, and %s with them%s",
-			count, size, p->x.swept.bytes ? "" :
+		gpc_say(&p->c->talk, "gpucloud: %s%s would go, and %s with "
+			"them%s", count, temps, size, p->x.swept.bytes ? "" :
 			" that can be told from here");
 	else
-		gpc_say(&p->c->talk, "gpucloud: %s removed, %s freed", count,
-			size);
+		gpc_say(&p->c->talk, "gpucloud: %s%s removed, %s freed", count,
+			temps, size);
 	return 0;
 }
 

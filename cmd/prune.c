@@ -10,6 +10,7 @@
 #include "core/census.h"
 #include "core/git_old.h"
 #include "core/leftovers.h"
+#include "core/remains.h"
 #include "core/remove.h"
 #include "core/sweep.h"
 
@@ -60,6 +61,7 @@ struct work {
 	struct gpc_removals jobs;
 	struct gpc_sweep_result blobs;
 	bool swept;                   /* blobs were looked at */
+	struct gpc_remains left;      /* of killed writers */
 	struct gpc_git_olds git;
 	size_t n_git;                 /* that go */
 	uint64_t git_bytes;
@@ -99,7 +101,10 @@ static int look(struct work *w, struct gpc_error *err)
 	bool both = !w->o->jobs && !w->o->blobs;
 	int r = 0;
 
-	if (w->o->jobs || both) {
+	/* First, as every list sweeps the oldest of them. */
+	if (both)
+		r = gpc_remains_temps_of_all(w->s, true, &w->left, err);
+	if (!r && (w->o->jobs || both)) {
 		r = gpc_census_take(w->s, &census, err);
 		if (!r)
 			r = gpc_remove_find(w->s, &census, &w->how, &w->jobs,
@@ -134,7 +139,7 @@ static char *result_of(const struct gpc_removal *x)
 
 static int print(const struct work *w, bool dry, struct gpc_error *err)
 {
-	struct row *rows = gpc_array(w->jobs.n + 2, sizeof(*rows));
+	struct row *rows = gpc_array(w->jobs.n + 3, sizeof(*rows));
 	size_t n = 0;
 	int r;
 
@@ -151,6 +156,12 @@ static int print(const struct work *w, bool dry, struct gpc_error *err)
 			.objects = (int64_t)w->blobs.blobs, .size = w->blobs.bytes,
 			.result = gpc_strdup(dry ? "would be removed" :
 				"removed") };
+	if (w->left.temps)
+		rows[n++] = (struct row){ .what = "temporary",
+			.objects = (int64_t)w->left.temps,
+			.size = w->left.temp_bytes,
+			.result = gpc_strdup(dry ? "would be removed" :
+				"removed") };
 	if (w->n_git)
 		rows[n++] = (struct row){ .what = "git",
 			.objects = (int64_t)w->n_git, .size = w->git_bytes,
@@ -165,7 +176,7 @@ static int print(const struct work *w, bool dry, struct gpc_error *err)
 
 static bool has_work(const struct work *w)
 {
-	return w->n_jobs || w->blobs.blobs || w->n_git;
+	return w->n_jobs || w->blobs.blobs || w->left.temps || w->n_git;
 }
 
 static void say_git(const struct work *w, bool dry)
@@ -185,6 +196,8 @@ static void say_sums(const struct work *w, bool dry)
 	gpc_autostr *jobs = gpc_phrase_count(w->n_jobs, "job");
 	gpc_autostr *size = gpc_phrase_size(w->job_bytes + w->blobs.bytes);
 	gpc_autostr *blobs = gpc_phrase_count(w->blobs.blobs, "blob");
+	gpc_autostr *temps = gpc_phrase_count(w->left.temps, "temporary file");
+	gpc_autostr *temp_size = gpc_phrase_size(w->left.temp_bytes);
 	gpc_autostr *young = gpc_phrase_count(w->blobs.young, "blob");
 	gpc_autostr *rest = gpc_phrase_size(w->blobs.young_bytes);
 
@@ -196,6 +209,9 @@ static void say_sums(const struct work *w, bool dry)
 		gpc_say(t, "gpucloud: %s and %s%s, %s%s", jobs, blobs, dry ?
 			" would go" : " removed", size, w->n_jobs ? dry ?
 			"; with their checkpoints and artifacts" : "" : "");
+	if (w->left.temps)
+		gpc_say(t, "gpucloud: %s of killed writers%s, %s", temps,
+			dry ? " would go" : " removed", temp_size);
 	say_git(w, dry);
 	if (w->blobs.young)
 		gpc_say(t, "gpucloud: %s (%s) that nothing needs: kept until "
@@ -266,6 +282,14 @@ static int remove_jobs(struct work *w, struct gpc_error *err)
 	return 0;
 }
 
+static int drop_temps(struct work *w, struct gpc_error *err)
+{
+	if (!w->left.temps)
+		return 0;
+	w->left = (struct gpc_remains){0};
+	return gpc_remains_temps_of_all(w->s, false, &w->left, err);
+}
+
 /* One that a submit uses again by now stays without a word. */
 static void drop_git(struct work *w)
 {
@@ -286,8 +310,10 @@ static int remove_all(struct work *w, struct gpc_error *err)
 {
 	struct gpc_error why = {0};
 	bool sweeps = w->swept;
-	int r = remove_jobs(w, err);
+	int r = drop_temps(w, err);
 
+	if (!r)
+		r = remove_jobs(w, err);
 	if (!r && sweeps)
 		r = sweep(w, false, err);
 	if (!r && w->s->store && gpc_leftovers_sweep(w->s, &why) < 0)

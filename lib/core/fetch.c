@@ -141,6 +141,13 @@ static int choose(struct gpc_session *s, const char *job, const char *id,
 	return r;
 }
 
+/* A folder that we made for nothing is not left empty. */
+static void undo_folder(const char *dir, bool made)
+{
+	if (made)
+		rmdir(dir);     /* unless something is in it */
+}
+
 static int fetch_part(struct gpc_session *s, const char *job,
 	const struct gpc_checkpoint *c, const struct gpc_checkpoint_part *part,
 	const char *dir, bool overwrite, struct gpc_fetched *done,
@@ -150,6 +157,8 @@ static int fetch_part(struct gpc_session *s, const char *job,
 	struct gpc_restore_options options = {
 		.overwrite = overwrite, .cancel = s->cancel, .ret_kept = &kept,
 	};
+	struct stat st;
+	bool made = lstat(dir, &st) < 0 && errno == ENOENT;
 	gpc_key prefix;
 	int r = gpc_mkdirs(dir, 0777, err);
 
@@ -157,6 +166,8 @@ static int fetch_part(struct gpc_session *s, const char *job,
 	if (r == 0)
 		r = gpc_snapshot_restore(s->store, part->head, prefix, dir,
 			&options, err);
+	if (r < 0)
+		undo_folder(dir, made);
 	if (r == 0) {
 		done->files += (uint64_t)gpc_json_get_int(part->head, "files", 0)
 			- kept.files;
@@ -173,7 +184,8 @@ int gpc_fetch_checkpoint(struct gpc_session *s, const char *job, const char *id,
 	gpc_auto(gpc_checkpoint) struct gpc_checkpoint c = {0};
 	gpc_autostr *chosen = NULL;
 	struct gpc_fetched done = {0};
-	bool any = false;
+	struct stat st;
+	bool any = false, made = lstat(dir, &st) < 0 && errno == ENOENT;
 	int r = choose(s, job, id, &chosen, err);
 
 	if (r == 0)
@@ -188,6 +200,8 @@ int gpc_fetch_checkpoint(struct gpc_session *s, const char *job, const char *id,
 		any = true;
 		r = fetch_part(s, job, &c, p, below, overwrite, &done, err);
 	}
+	if (r < 0)              /* the one above those of several ranks */
+		undo_folder(dir, made);
 	if (chosen)
 		r = gpc_whole_blame(s->store, job, chosen, GPC_WHOLE_DEEP,
 			GPC_WHOLE_PULL, s->cancel, r, err);

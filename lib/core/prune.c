@@ -7,6 +7,7 @@
 
 #include "base/crash.h"
 #include "base/str.h"
+#include "core/remains.h"
 #include "core/submit.h"
 #include "model/spec.h"
 #include "record/job.h"
@@ -74,19 +75,20 @@ static int sweep_all(struct gpc_session *s, const struct gpc_job_state *st,
 	return 0;
 }
 
+/* Adds to drop what was decided to go, whoever deleted it. */
 static int finish(struct gpc_session *s, struct gpc_journal *j,
-	struct gpc_strv *told, struct gpc_swept *swept, struct gpc_error *err)
+	struct gpc_strv *told, struct gpc_strv *drop, struct gpc_swept *swept,
+	struct gpc_error *err)
 {
 	const struct gpc_job_state *st = &j->state;
-	gpc_auto(gpc_strv) struct gpc_strv drop = {0};
 	int64_t mine = st->pruning_n;
 	int r = 0;
 
 	if (!st->pruning || st->removing)
 		return 0;
-	r = gpc_journal_read(s->store, j->job, mine - 1, take_drop, &drop, err);
+	r = gpc_journal_read(s->store, j->job, mine - 1, take_drop, drop, err);
 	if (r == 0)
-		r = gpc_prune_heads(s->store, j->job, &drop, err);
+		r = gpc_prune_heads(s->store, j->job, drop, err);
 	GPC_CRASH("prune.heads");
 	if (r == 0)
 		r = sweep_all(s, st, j->job, false, NULL, told, swept, err);
@@ -103,9 +105,9 @@ static int finish(struct gpc_session *s, struct gpc_journal *j,
 int gpc_prune_finish(struct gpc_session *s, struct gpc_journal *j,
 	struct gpc_swept *swept, struct gpc_error *err)
 {
-	gpc_auto(gpc_strv) struct gpc_strv told = {0};
+	gpc_auto(gpc_strv) struct gpc_strv told = {0}, drop = {0};
 
-	return finish(s, j, &told, swept, err);
+	return finish(s, j, &told, &drop, swept, err);
 }
 
 /* --- deciding -------------------------------------------------------------- */
@@ -118,6 +120,7 @@ struct deciding {
 	struct gpc_journal j;
 	struct gpc_prune_result *x;
 	struct gpc_strv told;         /* what has been warned of */
+	struct gpc_prune_result before;   /* of a prune that was cut short */
 	bool again;                   /* somebody else was first */
 };
 
@@ -202,6 +205,7 @@ static int ask_agent(struct deciding *d, struct gpc_error *err)
 
 static int prune_ended(struct deciding *d, struct gpc_error *err)
 {
+	gpc_auto(gpc_strv) struct gpc_strv drop = {0};
 	struct gpc_json *data = gpc_json_object();
 	int r;
 
@@ -213,7 +217,7 @@ static int prune_ended(struct deciding *d, struct gpc_error *err)
 	if (r < 0)
 		return d->again ? 0 : r;
 	d->x->swept = (struct gpc_swept){0};
-	r = finish(d->s, &d->j, &d->told, &d->x->swept, err);
+	r = finish(d->s, &d->j, &d->told, &drop, &d->x->swept, err);
 	if (r == -GPC_ECANCELED)
 		gpc_hint(err, "the same again goes on with it; so does `gpucloud "
 			"resume`");
@@ -222,26 +226,25 @@ static int prune_ended(struct deciding *d, struct gpc_error *err)
 }
 
 /* From the newest state; a lost race is decided again. */
-static int decide(struct deciding *d, bool *ret_finished, struct gpc_error *err)
+static int decide(struct deciding *d, struct gpc_error *err)
 {
 	const struct gpc_job_state *st = &d->j.state;
 	bool ended = gpc_job_status_is_end(st->status);
-	struct gpc_swept before = {0};
 	int r = 0;
 
 	if (st->removing || (ended && !gpc_prune_may(st)))
 		return not_yet(d, err);
 	if (st->pruning && !d->o->dry_run) {
-		r = finish(d->s, &d->j, &d->told, &before, err);
-		*ret_finished = r == 0;
+		r = finish(d->s, &d->j, &d->told, &d->before.removed,
+			&d->before.swept, err);
+		d->before.how = GPC_PRUNE_DONE;
 	}
 	if (r == 0)
 		r = choose(d, err);
 	if (r < 0)
 		return r;
 	if (d->x->removed.n == 0 && d->x->swept.blobs == 0) {
-		d->x->how = *ret_finished ? GPC_PRUNE_DONE : GPC_PRUNE_NOTHING;
-		d->x->swept = before;
+		d->x->how = d->before.how;
 		return 0;
 	}
 	if (d->o->dry_run) {
@@ -251,26 +254,66 @@ static int decide(struct deciding *d, bool *ret_finished, struct gpc_error *err)
 	return ended ? prune_ended(d, err) : ask_agent(d, err);
 }
 
+/* What a prune before this one had decided on is told as well: nobody has been
+ * told yet. */
+static void add_before(struct deciding *d)
+{
+	gpc_auto(gpc_strv) struct gpc_strv all = {0};
+
+	gpc_strv_copy(&all, &d->before.removed);
+	for (size_t i = 0; i < d->x->removed.n; i++)
+		if (!gpc_strv_has(&all, d->x->removed.v[i]))
+			gpc_strv_add(&all, d->x->removed.v[i]);
+	gpc_strv_copy(&d->x->removed, &all);
+	d->x->swept.blobs += d->before.swept.blobs;
+	d->x->swept.bytes += d->before.swept.bytes;
+}
+
+static int drop_temps(struct deciding *d, struct gpc_error *err)
+{
+	struct gpc_remains left = {0};
+	bool current;
+	int r;
+
+	if (!gpc_prune_may(&d->j.state))
+		return 0;
+	r = gpc_remains_temps(d->s, &d->j, d->o->dry_run, &current, &left, err);
+	d->x->temps = left.temps;
+	d->x->swept.bytes += left.temp_bytes;
+	if (left.temps > 0 && d->x->how == GPC_PRUNE_NOTHING)
+		d->x->how = d->o->dry_run ? GPC_PRUNE_WOULD : GPC_PRUNE_DONE;
+	return r;
+}
+
+static void deciding_clear(struct deciding *d)
+{
+	gpc_journal_clear(&d->j);
+	gpc_strv_clear(&d->told);
+	gpc_prune_result_clear(&d->before);
+}
+GPC_CLEANUP_VALUE(deciding);
+
 int gpc_prune_checkpoints(struct gpc_session *s, const char *job,
 	const struct gpc_prune_options *options,
 	struct gpc_prune_result *ret_x, struct gpc_error *err)
 {
 	gpc_auto(gpc_prune_result) struct gpc_prune_result x = {0};
-	struct deciding d = { .s = s, .job = job, .o = options, .x = &x };
-	bool finished = false;
+	gpc_auto(deciding) struct deciding d = { .s = s, .job = job,
+		.o = options, .x = &x };
 	int r = open_job(&d, err);
 
 	for (int i = 0; r == 0 && i < TRIES && (i == 0 || d.again); i++) {
 		d.again = false;
-		r = decide(&d, &finished, err);
+		r = decide(&d, err);
 	}
 	if (r == 0 && d.again)
 		r = gpc_fail(err, GPC_ECONFLICT, "job %s: its journal is too "
 			"busy", job);
-	gpc_journal_clear(&d.j);
-	gpc_strv_clear(&d.told);
+	if (r == 0)
+		r = drop_temps(&d, err);
 	if (r < 0)
 		return r;
+	add_before(&d);
 	*ret_x = x;
 	x = (struct gpc_prune_result){0};
 	return 0;

@@ -19,8 +19,11 @@ enum gpc_prune_how {
 };
 struct gpc_prune_result {
 	enum gpc_prune_how how;
-	struct gpc_strv removed;      /* ids, oldest first */
-	struct gpc_swept swept;       /* blobs that nothing needed any more */
+	struct gpc_strv removed;      /* ids, oldest first; also those that a prune
+	                               * before, which was cut short, chose */
+	struct gpc_swept swept;       /* blobs that nothing needed any more; its
+	                               * bytes are those of temps as well */
+	uint64_t temps;               /* temporary files of killed writers */
 	int64_t event;                /* ASKED: its number */
 };
 void gpc_prune_result_clear(struct gpc_prune_result *x);

@@ -21,6 +21,7 @@
 #include "base/crash.h"
 #include "base/str.h"
 #include "core/prune.h"
+#include "core/remains.h"
 #include "record/hooks.h"
 #include "record/index.h"
 #include "record/job.h"
@@ -314,6 +315,8 @@ static int delete_all(struct removing *m, struct gpc_error *err)
 	if (r == 0)
 		r = gpc_store_del(s, gpc_key_job(key, job), err);
 	GPC_CRASH("remove.job");
+	if (r == 0)
+		r = gpc_remains_temps_of_removed(m->s, job, err);
 	if (r == 0)
 		r = delete_below(m, false, err);
 	if (r == 0)

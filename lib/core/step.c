@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "core/facts.h"
 #include "core/recover.h"
+#include "core/remains.h"
 #include "core/supervision.h"
 #include "record/index.h"
 #include "record/job.h"
@@ -303,7 +304,27 @@ static int close_later(struct gpc_supervision *sv, struct gpc_error *err)
 	return r == 0 && current ? drop_secrets(sv, err) : r;
 }
 
-/* Ended and nothing held: secrets and our record go, the index entry moves. */
+/* What cannot be swept does not keep a job open: `prune` finds it again. */
+static void sweep_remains(struct gpc_supervision *sv)
+{
+	struct gpc_remains x = {0};
+	struct gpc_error why = {0};
+	bool current;
+
+	if (gpc_remains_close(sv->session, &sv->journal,
+		sv->spec.checkpoint.path, &current, &x, &why) < 0)
+		gpc_log(sv->session->log, GPC_WARN, "%s: %s", sv->job.id,
+			why.msg);
+	if (x.temps || x.swept.blobs)
+		gpc_log(sv->session->log, GPC_INFO, "%s: removed what killed "
+			"writers left: %llu temporary files and %llu blobs, "
+			"%llu bytes", sv->job.id, (unsigned long long)x.temps,
+			(unsigned long long)x.swept.blobs, (unsigned long long)
+			(x.temp_bytes + x.swept.bytes));
+}
+
+/* Ended and nothing held: what killed writers left, secrets and our record go, the
+ * index entry moves. */
 static int close_job(struct gpc_supervision *sv, bool *ret_done,
 	struct gpc_error *err)
 {
@@ -317,6 +338,7 @@ static int close_job(struct gpc_supervision *sv, bool *ret_done,
 	*ret_done = sv->closed;
 	if (r < 0 || sv->closed || reopened)
 		return r;
+	sweep_remains(sv);              /* which may take a while */
 	r = is_end_current(sv, &current, err);
 	if (r < 0 || !current)
 		return r;

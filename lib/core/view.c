@@ -437,11 +437,8 @@ static struct gpc_json *attempts_json(const struct gpc_job_state *st)
 		gpc_json_set_int(j, "attempt", t->n);
 		gpc_json_set_str(j, "resumed_from", t->resume_from);
 		gpc_json_set_str(j, "checkpoint", t->checkpoint);
-		if (t->damaged.n) {
-			gpc_json_set(j, "passed_over",
-				gpc_json_strings(&t->damaged));
-			gpc_json_set_str(j, "damage", t->damage);
-		}
+		gpc_json_set(j, "passed_over", gpc_json_strings(&t->damaged));
+		gpc_json_set_str(j, "damage", t->damage);
 		set_time(j, "started", t->started_ms);
 		set_time(j, "running", t->running_ms_at);
 		set_time(j, "ended", t->ended_ms);

@@ -230,6 +230,8 @@ int gpc_blob_get(struct gpc_store *store, const char *prefix,
 	gpc_spool_reset(spool, size);
 	r = gpc_store_get_range(store, key, 0, -1, gpc_spool_add, spool, NULL,
 		err);
+	if (r == -GPC_ENOTFOUND)
+		return gpc_fail(err, GPC_ENOTFOUND, "blob %s is missing", key);
 	if (r < 0)
 		return gpc_wrap(err, r, "blob %s", key);
 	gpc_spool_end(spool, got);

@@ -103,9 +103,12 @@ static void verify_clear(struct verify *x)
 }
 GPC_CLEANUP_VALUE(verify);
 
+/* What names the blob already need not do so twice. */
 static void tell(struct verify *x, const char *path, const char *blob,
 	const char *what)
 {
+	if (blob && strstr(what, blob))
+		blob = NULL;
 	pthread_mutex_lock(&x->lock);
 	x->fn(x->arg, path, blob, what);
 	pthread_mutex_unlock(&x->lock);

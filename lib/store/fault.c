@@ -294,6 +294,18 @@ static int fault_sync(struct gpc_store *s, const char *key,
 	return gpc_store_sync(f->inner, key, err);
 }
 
+static int fault_unfinished(struct gpc_store *s, const char *prefix,
+	gpc_list_fn *fn, void *arg, struct gpc_error *err)
+{
+	return gpc_store_unfinished(state_of(s)->inner, prefix, fn, arg, err);
+}
+
+static int fault_drop(struct gpc_store *s, const char *key,
+	struct gpc_error *err)
+{
+	return gpc_store_drop(state_of(s)->inner, key, err);
+}
+
 static const struct gpc_store_ops fault_ops = {
 	.scheme = "fault",
 	.state_size = sizeof(struct fault_state),
@@ -306,6 +318,8 @@ static const struct gpc_store_ops fault_ops = {
 	.del = fault_del,
 	.append = fault_append,
 	.sync = fault_sync,
+	.unfinished = fault_unfinished,
+	.drop = fault_drop,
 	.wait = fault_wait,
 };
 

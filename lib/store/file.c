@@ -212,6 +212,15 @@ static int list_file(void *arg, const char *key, const struct stat *st)
 	return l->fn(l->arg, &o);
 }
 
+static int file_unfinished(struct gpc_store *s, const char *prefix,
+	gpc_list_fn *fn, void *arg, struct gpc_error *err)
+{
+	struct listing l = { fn, arg };
+	int sys = gpc_file_walk_temps(state_of(s)->root, prefix, list_file, &l);
+
+	return sys ? gpc_file_fail_at(s, "list", prefix, sys, err) : 0;
+}
+
 static int file_list(struct gpc_store *s, const char *prefix, const char *after,
 	gpc_list_fn *fn, void *arg, struct gpc_error *err)
 {
@@ -242,5 +251,7 @@ const struct gpc_store_ops gpc_store_file = {
 	.del = file_del,
 	.append = gpc_file_append,
 	.sync = gpc_file_sync,
+	.unfinished = file_unfinished,
+	.drop = file_del,
 	.wait = file_wait,
 };

@@ -22,6 +22,7 @@ struct walk {
 	gpc_file_walk_fn *fn;
 	void *arg;
 	int stop;
+	bool temps;                     /* what unfinished writes left, instead */
 	size_t swept;                   /* folders */
 };
 
@@ -57,7 +58,7 @@ static void sweep_temp(int fd, const char *dir, const char *name)
 	time_t old = gpc_starts_with(dir, "secrets/") ? 10800 : 86400;
 	struct stat st;
 
-	if (!gpc_starts_with(name, ".tmp-") ||
+	if (!gpc_starts_with(name, GPC_STORE_TEMP) ||
 		fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	if (S_ISREG(st.st_mode) && time(NULL) - st.st_mtime > old)
@@ -75,21 +76,25 @@ static bool add_name(struct gpc_strv *names, const char *name, bool folder)
 	return gpc_strv_try_add(names, text);
 }
 
-static int add_names(int root, const char *dir, DIR *d, struct gpc_strv *names)
+static int add_names(const struct walk *w, const char *dir, DIR *d,
+	struct gpc_strv *names)
 {
 	const struct dirent *e;
 
 	while ((errno = 0, e = readdir(d)) != NULL) {
+		bool temp = gpc_starts_with(e->d_name, GPC_STORE_TEMP);
 		bool folder;
 		int sys;
 
-		if (!gpc_store_key_ok(e->d_name)) {
+		if (!w->temps)
 			sweep_temp(dirfd(d), dir, e->d_name);
+		if (!gpc_store_key_ok(e->d_name) && !(temp && w->temps))
 			continue;
-		}
-		sys = look(root, dir, e, &folder);
+		sys = look(w->root, dir, e, &folder);
 		if (sys)
 			return sys;
+		if (w->temps && temp == folder)
+			continue;
 		if (!add_name(names, e->d_name, folder))
 			return ENOMEM;
 	}
@@ -97,9 +102,10 @@ static int add_names(int root, const char *dir, DIR *d, struct gpc_strv *names)
 }
 
 /* Names of one folder (dir is "" or ends in "/"); 0 or an errno. */
-static int read_names(int root, const char *dir, struct gpc_strv *names)
+static int read_names(const struct walk *w, const char *dir,
+	struct gpc_strv *names)
 {
-	int fd = openat(root, *dir ? dir : ".",
+	int fd = openat(w->root, *dir ? dir : ".",
 		O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d;
 	int sys;
@@ -112,7 +118,7 @@ static int read_names(int root, const char *dir, struct gpc_strv *names)
 		close(fd);
 		return sys;
 	}
-	sys = add_names(root, dir, d, names);
+	sys = add_names(w, dir, d, names);
 	closedir(d);
 	gpc_strv_sort(names);
 	return sys;
@@ -152,7 +158,7 @@ static int visit(struct walk *w, const char *dir, const char *name)
 		return walk_folder(w, key);
 	/* Gone meanwhile, or not an object. What cannot be looked at is an error:
 	 * a list that lacks it would be believed. */
-	if (fstatat(w->root, key, &st, 0) < 0)
+	if (fstatat(w->root, key, &st, w->temps ? AT_SYMLINK_NOFOLLOW : 0) < 0)
 		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ?
 			0 : errno;
 	if (!S_ISREG(st.st_mode))
@@ -181,26 +187,42 @@ static int walk_folder(struct walk *w, char *dir)
 	struct stat st;
 	bool known = fstatat(w->root, *dir ? dir : ".", &st, 0) == 0;
 	size_t before = w->swept;
-	int sys = read_names(w->root, dir, &names);
+	int sys = read_names(w, dir, &names);
 
 	if (sys == ENOENT || sys == ENOTDIR)
 		return 0;
 	for (size_t i = 0; sys == 0 && i < names.n && !w->stop; i++)
 		sys = visit(w, dir, names.v[i]);
-	if (sys == 0 && known && (names.n == 0 || w->swept > before))
+	if (sys == 0 && known && !w->temps && (names.n == 0 || w->swept > before))
 		sweep_folder(w, dir, &st);
 	return sys;
+}
+
+static int walk(struct walk *w)
+{
+	const char *slash = strrchr(w->prefix, '/');
+	char dir[KEY_MAX + 1] = "";
+
+	/* Only the folder that the prefix names is read at all. */
+	if (slash && slash - w->prefix < KEY_MAX)
+		memcpy(dir, w->prefix, (size_t)(slash + 1 - w->prefix));
+	return walk_folder(w, dir);
 }
 
 int gpc_file_walk(int root, const char *prefix, const char *after,
 	gpc_file_walk_fn *fn, void *arg)
 {
-	struct walk w = { root, prefix, after, fn, arg, 0, 0 };
-	const char *slash = strrchr(prefix, '/');
-	char dir[KEY_MAX + 1] = "";
+	struct walk w = { .root = root, .prefix = prefix, .after = after,
+		.fn = fn, .arg = arg };
 
-	/* Only the folder that the prefix names is read at all. */
-	if (slash && slash - prefix < KEY_MAX)
-		memcpy(dir, prefix, (size_t)(slash + 1 - prefix));
-	return walk_folder(&w, dir);
+	return walk(&w);
+}
+
+int gpc_file_walk_temps(int root, const char *prefix, gpc_file_walk_fn *fn,
+	void *arg)
+{
+	struct walk w = { .root = root, .prefix = prefix, .fn = fn, .arg = arg,
+		.temps = true };
+
+	return walk(&w);
 }

@@ -10,3 +10,6 @@ typedef int gpc_file_walk_fn(void *arg, const char *key, const struct stat *st);
  * wanted. Folders that have held nothing for a minute go. 0 or an errno. */
 int gpc_file_walk(int root, const char *prefix, const char *after,
 	gpc_file_walk_fn *fn, void *arg);
+/* The same for the temporary files of writes that are not finished. */
+int gpc_file_walk_temps(int root, const char *prefix, gpc_file_walk_fn *fn,
+	void *arg);

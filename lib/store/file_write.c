@@ -15,7 +15,8 @@
 #include "base/rand.h"
 #include "base/str.h"
 
-#define TEMP_PREFIX ".tmp-"
+#define TEMP_PREFIX GPC_STORE_TEMP
+#define SWEPT_TRIES 3
 #define CHUNK ((size_t)256 << 10)
 
 static int root_of(const struct gpc_store *s)
@@ -98,9 +99,10 @@ static bool same_file(int fd, int root, const char *key)
 		mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
 }
 
-/* Gives the finished file its name, if nothing has it. */
+/* Gives the finished file its name, if nothing has it. *ret_swept: somebody took
+ * it for a dead writer's. */
 static int link_once(struct gpc_store *s, int fd, const char *temp,
-	const char *key, struct gpc_error *err)
+	const char *key, bool *ret_swept, struct gpc_error *err)
 {
 	int root = root_of(s);
 	int sys;
@@ -110,6 +112,7 @@ static int link_once(struct gpc_store *s, int fd, const char *temp,
 	sys = errno;
 	if (same_file(fd, root, key))
 		return 0;
+	*ret_swept = sys == ENOENT;
 	if (sys == EEXIST)
 		return gpc_fail(err, GPC_ECONFLICT, "%s/%s exists already",
 			path_of(s), key);
@@ -121,17 +124,18 @@ static int link_once(struct gpc_store *s, int fd, const char *temp,
 }
 
 static int publish(struct gpc_store *s, int fd, const char *temp,
-	const char *key, unsigned flags, struct gpc_error *err)
+	const char *key, unsigned flags, bool *ret_swept, struct gpc_error *err)
 {
 	int root = root_of(s);
 	char dir[520];
 	int r = 0, sys;
 
 	if (flags & GPC_PUT_IF_ABSENT) {
-		r = link_once(s, fd, temp, key, err);
+		r = link_once(s, fd, temp, key, ret_swept, err);
 		GPC_CRASH("store.linked");
 		unlinkat(root, temp, 0);
 	} else if (renameat(root, temp, root, key) < 0) {
+		*ret_swept = errno == ENOENT;
 		r = gpc_file_fail_at(s, "replace", key, errno, err);
 		unlinkat(root, temp, 0);
 	}
@@ -157,18 +161,17 @@ static void temp_name(const char *key, char ret_temp[560])
 	gpc_rand_base32(ret_temp + n + sizeof(TEMP_PREFIX) - 1, 16);
 }
 
-int gpc_file_put(struct gpc_store *s, const char *key,
-	const struct gpc_body *body, unsigned flags, struct gpc_error *err)
+static int put_once(struct gpc_store *s, const char *key,
+	const struct gpc_body *body, unsigned flags, bool *ret_swept,
+	struct gpc_error *err)
 {
 	struct gpc_file_state *f = s->state;
-	struct gpc_error local;
 	char temp[560];
 	struct stat st;
 	gpc_autofd fd = -1;
 	int r;
 
-	if (!err)
-		err = &local;
+	*ret_swept = false;
 	/* Spares writing a large object that is there already. */
 	if ((flags & GPC_PUT_IF_ABSENT) &&
 		fstatat(f->root, key, &st, AT_SYMLINK_NOFOLLOW) == 0)
@@ -190,7 +193,21 @@ int gpc_file_put(struct gpc_store *s, const char *key,
 		unlinkat(f->root, temp, 0);
 		return r;
 	}
-	return publish(s, fd, temp, key, flags, err);
+	return publish(s, fd, temp, key, flags, ret_swept, err);
+}
+
+/* A writer that was stopped for long may find its temporary file swept: then
+ * nothing has happened yet. */
+int gpc_file_put(struct gpc_store *s, const char *key,
+	const struct gpc_body *body, unsigned flags, struct gpc_error *err)
+{
+	struct gpc_error local;
+	bool swept = true;
+	int r = 0;
+
+	for (int i = 0; swept && i < SWEPT_TRIES; i++)
+		r = put_once(s, key, body, flags, &swept, err ? err : &local);
+	return r;
 }
 
 /* The file, and every folder up to the root: what is durable already costs

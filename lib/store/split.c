@@ -204,6 +204,22 @@ static int split_list(struct gpc_store *s, const char *prefix,
 	return r;
 }
 
+/* In no order. */
+static int split_unfinished(struct gpc_store *s, const char *prefix,
+	gpc_list_fn *fn, void *arg, struct gpc_error *err)
+{
+	int r = gpc_store_unfinished(route(s, false), prefix, fn, arg, err);
+
+	return r < 0 ? r : gpc_store_unfinished(route(s, true), prefix, fn, arg,
+		err);
+}
+
+static int split_drop(struct gpc_store *s, const char *key,
+	struct gpc_error *err)
+{
+	return gpc_store_drop(home(s, key), key, err);
+}
+
 /* --- opening ------------------------------------------------------------------ */
 
 /* Where the word's value begins, and how long it is; NULL when it is not there. */
@@ -289,6 +305,8 @@ static const struct gpc_store_ops split_ops = {
 	.list = split_list,
 	.del = split_del,
 	.sync = split_sync,
+	.unfinished = split_unfinished,
+	.drop = split_drop,
 	.wait = split_wait,
 };
 

@@ -271,6 +271,36 @@ int gpc_store_del(struct gpc_store *s, const char *key, struct gpc_error *err)
 	return r < 0 ? r : s->ops->del(s, key, err);
 }
 
+int gpc_store_unfinished(struct gpc_store *s, const char *prefix,
+	gpc_list_fn *fn, void *arg, struct gpc_error *err)
+{
+	struct listing l = { .fn = fn, .arg = arg };
+	int r;
+
+	if (!s->ops->unfinished)
+		return 0;
+	if (!path_ok(prefix, true))
+		return gpc_fail(err, GPC_EPROTO,
+			"%s: not a valid prefix of keys", s->url);
+	r = s->ops->unfinished(s, prefix, list_one, &l, err);
+	if (r == 0 && l.no_memory)
+		r = gpc_wrap(err, gpc_fail_memory(err, "the list of temporary "
+			"files"), "%s/%s", s->url, prefix);
+	return r;
+}
+
+int gpc_store_drop(struct gpc_store *s, const char *key, struct gpc_error *err)
+{
+	const char *slash = strrchr(key, '/');
+	const char *name = slash ? slash + 1 : key;
+	gpc_autostr *folder = gpc_strndup(key, (size_t)(name - key));
+
+	if (!gpc_starts_with(name, GPC_STORE_TEMP) || !path_ok(folder, true))
+		return gpc_fail(err, GPC_EPROTO, "%s: not an unfinished object",
+			s->url);
+	return s->ops->drop ? s->ops->drop(s, key, err) : 0;
+}
+
 int gpc_store_sync(struct gpc_store *s, const char *key, struct gpc_error *err)
 {
 	int r = check_key(s, key, err);

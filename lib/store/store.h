@@ -91,6 +91,10 @@ struct gpc_store_ops {
 	 * is durable at once. */
 	int (*sync)(struct gpc_store *s, const char *key,
 		struct gpc_error *err);
+	/* Optional: see gpc_store_unfinished and gpc_store_drop. */
+	int (*unfinished)(struct gpc_store *s, const char *prefix,
+		gpc_list_fn *fn, void *arg, struct gpc_error *err);
+	int (*drop)(struct gpc_store *s, const char *key, struct gpc_error *err);
 	/* Optional: returns when something below the folder `prefix` (ends in
 	 * "/") may have changed since this prefix was last waited for, at the
 	 * latest after timeout_ms. A hint only: the first wait returns at once. */
@@ -167,6 +171,17 @@ int gpc_store_sync(struct gpc_store *s, const char *key,
 	struct gpc_error *err) gpc_must_check;
 int gpc_store_append(struct gpc_store *s, const char *key, uint64_t offset,
 	const void *data, size_t n, bool sync,
+	struct gpc_error *err) gpc_must_check;
+/* What begins the last part of an unfinished write's key. */
+#define GPC_STORE_TEMP ".tmp-"
+/* Shows what puts below the folder `prefix` have begun and not finished, under keys
+ * that no other operation takes: of writers that live, and of those that were
+ * killed. Nothing where a store keeps such things to itself. */
+int gpc_store_unfinished(struct gpc_store *s, const char *prefix,
+	gpc_list_fn *fn, void *arg, struct gpc_error *err) gpc_must_check;
+/* Removes one of them. A writer that lives all the same begins anew; it loses
+ * time, and nothing else. */
+int gpc_store_drop(struct gpc_store *s, const char *key,
 	struct gpc_error *err) gpc_must_check;
 /* Sleeps where a store has no wait of its own. */
 void gpc_store_wait(struct gpc_store *s, const char *prefix, int timeout_ms);

@@ -159,6 +159,7 @@ Y
 	[ -n "$job" ] || return
 	ask gpc wait -q "$job"
 	ask gpc release -q "$job"
+	echo half >"$STORE/jobs/$job/checkpoints/.tmp-half"
 	until_it_works gpc checkpoint prune -q --keep 2 "$job"
 	# What its supervisor had not closed when it died is closed by another.
 	wait_until 60 removed "$job"
@@ -225,6 +226,18 @@ recover() {
 	wait_until 20 none_left || flaw "still running: $(pids_with "$T/" | tr '\n' ' ')"
 }
 
+# At once: what killed writers left of jobs that are over is gone.
+check_remains() {
+	gpc supervise -q --once
+	for entry in "$STORE"/index/done/*/*; do
+		[ -e "$entry" ] || continue
+		job=${entry##*/}
+		find "$STORE/jobs/${job%%.*}" -name '.tmp-*' 2>/dev/null |
+			sed 's/^/flaw: left at once: /'
+	done
+	"$CHECK" "file://$STORE" 2>/dev/null | sed -n 's/^unreferenced jobs/flaw: left at once: jobs/p'
+}
+
 # A month later: whatever may wait for a sweep has been waiting.
 grow_old() {
 	find "$STORE" "$XDG_STATE_HOME" "$XDG_CACHE_HOME" -exec touch -h -d '40 days ago' {} +
@@ -273,6 +286,7 @@ walk() { # SCENARIO POINTS
 		recover
 		jobs=$(find "$STORE/jobs" -name job.json 2>/dev/null | wc -l)
 		[ "$jobs" -eq "$left" ] || flaw "$jobs jobs"
+		check_remains
 		grow_old
 		[ ! -e notify ] || grep -qx SUCCEEDED "$T/told" || flaw "nobody was told"
 		check_store

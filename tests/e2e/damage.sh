@@ -268,4 +268,37 @@ run gpc resume "$job"
 is "$rc" 0 "nothing whole: once they are back, it goes on" || note "$err"
 is "$(of_attempt 2 .resumed_from)" "$newer" "nothing whole: from the newest"
 
+# --- what killed writers left --------------------------------------------------------
+# The machine dies while it saves; the job ends without another attempt.
+sed -i '/^envs/i resources: {job_recovery: none}' steps.yaml
+saved killed
+blobs=$STORE/jobs/$job/1/blobs
+left() { find "$STORE/jobs/$job" -name '.tmp-*' -o -name "$lost"; }
+lost=$(echo lost | sha256sum | cut -d ' ' -f 1)
+leave() {
+	mkdir -p "$blobs/$(echo "$lost" | cut -c 1-2)"
+	echo lost >"$blobs/$(echo "$lost" | cut -c 1-2)/$lost"
+	echo half >"$blobs/.tmp-half"
+	echo half >"$STORE/jobs/$job/checkpoints/.tmp-half"
+	echo half >"$STORE/jobs/$job/events/.tmp-half"
+}
+leave
+is "$(left | wc -l)" 4 "killed writers: there is what they left"
+lose_machine
+run gpc wait "$job"
+is "$rc" 125 "killed writers: the job ends" || note "$err"
+wait_until 30 none_left
+is "$(left)" "" "killed writers: all of it is gone at once"
+run gpc checkpoint verify --all "$job"
+is "$rc" 0 "killed writers: no checkpoint misses anything" || note "$err"
+leave
+run gpc checkpoint prune "$job"
+is "$rc" 0 "killed writers: prune takes the same of an ended job" || note "$err"
+like "$err" "3 temporary files of killed writers removed" "killed writers: and says so"
+is "$(left)" "" "killed writers: nothing is left"
+leave
+run gpc prune -y
+like "$err" "3 temporary files of killed writers removed" "killed writers: prune of the store as well"
+is "$(left | grep -v "$lost")" "" "killed writers: which leaves none"
+
 finish

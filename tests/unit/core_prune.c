@@ -268,6 +268,44 @@ TEST(damage_keeps_blobs)
 	lab_free(lab);
 }
 
+/* Nobody has been told what a prune removed that was cut short. */
+TEST(what_was_begun_is_told)
+{
+	struct lab *lab = lab_new(0);
+	struct gpc_prune_options o = { .keep = 4 };
+	gpc_auto(gpc_prune_result) struct gpc_prune_result x = {0};
+	gpc_auto(gpc_strv) struct gpc_strv first = {0};
+	char job[GPC_JOB_ID_SIZE];
+
+	lab_ended(lab, 6, job);
+	lab_event(lab, job, GPC_EVENT_PRUNING,
+		"{\"drop\":[\"1-1-auto\",\"1-2-auto\"],\"keep\":5}");
+	gpc_strv_add(&first, "1-1-auto");
+	assert_ok(gpc_prune_heads(lab_inner(lab), job, &first, &err));
+	assert_ok(gpc_prune_checkpoints(lab->s, job, &o, &x, &err));
+	assert_int_equal(x.how, GPC_PRUNE_DONE);
+	assert_int_equal(x.removed.n, 2);
+	assert_string_equal(x.removed.v[0], "1-1-auto");
+	assert_string_equal(x.removed.v[1], "1-2-auto");
+	assert_true(x.swept.blobs > 0);
+	assert_heads(lab, job, "1-3-auto 1-4-auto 1-5-auto 1-6-auto");
+	gpc_prune_result_clear(&x);
+	/* Begun again, and more to do than was begun. */
+	lab_event(lab, job, GPC_EVENT_PRUNING,
+		"{\"drop\":[\"1-3-auto\"],\"keep\":3}");
+	o.keep = 2;
+	assert_ok(gpc_prune_checkpoints(lab->s, job, &o, &x, &err));
+	assert_int_equal(x.removed.n, 2);
+	assert_string_equal(x.removed.v[0], "1-3-auto");
+	assert_string_equal(x.removed.v[1], "1-4-auto");
+	assert_heads(lab, job, "1-5-auto 1-6-auto");
+	gpc_prune_result_clear(&x);
+	assert_ok(gpc_prune_checkpoints(lab->s, job, &o, &x, &err));
+	assert_int_equal(x.how, GPC_PRUNE_NOTHING);
+	assert_int_equal(x.removed.n, 0);
+	lab_free(lab);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +314,7 @@ int main(void)
 		cmocka_unit_test(a_live_job_is_asked),
 		cmocka_unit_test(nodes_that_may_save_are_waited_for),
 		cmocka_unit_test(a_prune_that_was_cut_short_is_finished),
+		cmocka_unit_test(what_was_begun_is_told),
 		cmocka_unit_test(two_pruners_agree),
 		cmocka_unit_test(damage_keeps_blobs),
 	};

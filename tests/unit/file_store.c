@@ -1,7 +1,9 @@
 /* What only file:// can get wrong: leftovers of a crash, a full disk, a folder
  * that cannot be written or goes away, modes, strange files, and time. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mount.h>
@@ -398,11 +400,103 @@ static void narrow_lists(void **state)
 	assert_true(gpc_boot_ms() - start < 500);
 }
 
+/* Whoever takes temporary files away from writers that live costs them time, and no
+ * object. */
+struct sweeper {
+	struct gpc_store *s;
+	_Atomic bool end;
+	_Atomic int may;                /* how often it still may */
+	_Atomic unsigned dropped;
+};
+
+static int drop_temp(void *arg, const struct gpc_object *o)
+{
+	struct sweeper *x = arg;
+
+	if (atomic_fetch_sub(&x->may, 1) > 0)
+		x->dropped += gpc_store_drop(x->s, o->key, NULL) == 0;
+	return 0;
+}
+
+static void *sweep(void *arg)
+{
+	struct sweeper *x = arg;
+
+	while (!x->end) {
+		if (gpc_store_unfinished(x->s, "", drop_temp, x, NULL) < 0)
+			return x;
+		sched_yield();
+	}
+	return NULL;
+}
+
+static void sweeping_loses_nothing(void **state)
+{
+	struct world *w = *state;
+	struct sweeper x = { .s = w->s };
+	size_t n = 256 << 10;
+	gpc_autostr *big = gpc_alloc(n);
+	void *failed = NULL;
+	pthread_t t;
+
+	memset(big, 'x', n);
+	assert_int_equal(pthread_create(&t, NULL, sweep, &x), 0);
+	for (int i = 0; i < 300 || (!x.dropped && i < 30000); i++) {
+		gpc_auto(gpc_buf) struct gpc_buf b = {0};
+		char key[32];
+
+		snprintf(key, sizeof(key), "jobs/j/%d", i);
+		x.may = 2;              /* a third time it would be an error */
+		assert_ok(gpc_store_put(w->s, key, big, n, i % 2 ?
+			GPC_PUT_IF_ABSENT : 0, &err));
+		assert_ok(gpc_store_get(w->s, key, n, &b, &err));
+		assert_int_equal(b.len, n);
+		assert_memory_equal(b.data, big, n);
+	}
+	x.end = true;
+	pthread_join(t, &failed);
+	assert_null(failed);
+	print_message("%u temporary files were swept\n", x.dropped);
+	assert_true(x.dropped > 0);
+	/* Only such files are taken. */
+	assert_int_equal(gpc_store_drop(w->s, "jobs/j/1", &err), -GPC_EPROTO);
+	assert_int_equal(gpc_store_drop(w->s, "jobs/../.tmp-x", &err),
+		-GPC_EPROTO);
+	assert_ok(gpc_store_head(w->s, "jobs/j/1", NULL, &err));
+}
+
+/* The writer is stopped between its last byte and the name. */
+static void unfinished_is_shown(void **state)
+{
+	struct world *w = *state;
+	gpc_auto(gpc_strv) struct gpc_strv keys = {0};
+	gpc_autostr *temp = gpc_path_join(w->folder, "jobs/j/.tmp-dead");
+	gpc_autostr *link = gpc_path_join(w->folder, "jobs/j/.tmp-link");
+	gpc_autostr *dir = gpc_path_join(w->folder, "jobs/j/.tmp-dir");
+
+	assert_ok(gpc_store_put(w->s, "jobs/j/1", "1", 1, 0, &err));
+	assert_ok(gpc_write_file(temp, "half", 4, 0600, &err));
+	assert_int_equal(symlink("1", link), 0);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	assert_ok(gpc_store_unfinished(w->s, "jobs/k/", collect_key, &keys, &err));
+	assert_int_equal(keys.n, 0);
+	assert_ok(gpc_store_unfinished(w->s, "jobs/", collect_key, &keys, &err));
+	assert_int_equal(keys.n, 1);
+	assert_string_equal(keys.v[0], "jobs/j/.tmp-dead");
+	assert_ok(gpc_store_drop(w->s, keys.v[0], &err));
+	assert_ok(gpc_store_drop(w->s, keys.v[0], &err));
+	gpc_strv_clear(&keys);
+	assert_ok(gpc_store_unfinished(w->s, "jobs/", collect_key, &keys, &err));
+	assert_int_equal(keys.n, 0);
+	assert_ok(gpc_store_head(w->s, "jobs/j/1", NULL, &err));
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		T(opening), T(modes), T(leftovers), T(no_temporary_is_left),
+		T(unfinished_is_shown), T(sweeping_loses_nothing),
 		T(empty_folders_go),
 		T(objects_below_objects), T(root_goes_away), T(read_only),
 		T(full_disk), T(killed), T(quick), T(narrow_lists),
