@@ -204,6 +204,7 @@ else
 	CLOUD=$XDG_STATE_HOME/gpucloud/fake
 	mkdir -p "$CLOUD"
 	echo '{"boot": true, "gone_ms": 60000}' >"$CLOUD/script.json"
+	# shellcheck disable=SC2016  # for the job
 	job=$(gpc submit -y -q -d --infra fake --name held -- sh -c \
 		'until [ -e "$1" ]; do sleep 0.2; done; exit 3' sh "$T/go")
 	wait_until 60 in_state "$job" RUNNING
@@ -239,6 +240,7 @@ else
 	is "$(gpc status "$job" -o json | jq -c '[.nodes[] | has("released")]')" "[true]" \
 		"and it is recorded as released"
 
+	# shellcheck disable=SC2016  # for the job
 	job=$(gpc submit -q -d --name cron -- sh -c \
 		'until [ -e "$1" ]; do sleep 0.2; done' sh "$T/end")
 	wait_until 60 in_state "$job" RUNNING
