@@ -34,8 +34,12 @@ static bool is_same(const struct gpc_move *m, const struct gpc_object_info *info
 {
 	const struct gpc_move_source *s = &m->source;
 
-	return info->size == m->size && info->modified_ms == s->modified_ms &&
-		(!s->version || !info->version || gpc_eq(s->version, info->version));
+	if (info->size != m->size)
+		return false;
+	if (s->version && info->version)
+		return gpc_eq(s->version, info->version);
+	return !s->modified_ms || !info->modified_ms ||
+		s->modified_ms == info->modified_ms;
 }
 
 int gpc_move_look(struct gpc_move *m, struct gpc_error *err)

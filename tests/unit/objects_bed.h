@@ -137,9 +137,9 @@ static inline void bed_end(struct bed *b)
 	free(b->oauth2);
 }
 
-/* Asks the control channel: GET, or POST of a body. Owned. */
-static inline struct gpc_json *bed_control(struct bed *b, const char *what,
-	const char *body)
+/* Asks the control channel. Owned. */
+static inline struct gpc_json *bed_send(struct bed *b, const char *method,
+	const char *what, const char *body)
 {
 	gpc_auto(gpc_request) struct gpc_request request;
 	gpc_auto(gpc_reply) struct gpc_reply reply = {0};
@@ -147,7 +147,7 @@ static inline struct gpc_json *bed_control(struct bed *b, const char *what,
 	struct gpc_call call = { .request = &request };
 	struct gpc_json *j = NULL;
 
-	gpc_request_init(&request, body ? "POST" : "GET");
+	gpc_request_init(&request, method);
 	assert_ok(gpc_url_parse(url, &request.url, &err));
 	if (body)
 		request.body = (struct gpc_body){ .data = body,
@@ -156,6 +156,12 @@ static inline struct gpc_json *bed_control(struct bed *b, const char *what,
 	assert_ok(gpc_json_parse(gpc_buf_str(&reply.body), reply.body.len, &j,
 		&err));
 	return j;
+}
+/* GET, or POST of a body. Owned. */
+static inline struct gpc_json *bed_control(struct bed *b, const char *what,
+	const char *body)
+{
+	return bed_send(b, body ? "POST" : "GET", what, body);
 }
 static inline void bed_tell(struct bed *b, const char *what, const char *body)
 {

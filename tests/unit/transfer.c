@@ -102,6 +102,39 @@ TEST(objects_go_from_bucket_to_bucket)
 	assert_int_equal(bed_left("uploads"), 0);
 }
 
+TEST(every_service_is_served)
+{
+	static const char *const names[] = {"oss", "gcs"};
+
+	for (size_t i = 0; i < COUNT(names); i++) {
+		gpc_autostr *path = bed_file("file", LARGE), *back = bed_path("back");
+		gpc_autostr *small = bed_file("small", SMALL);
+		struct bed_run up = {0}, down = {0};
+
+		service = names[i];
+		bed_begin(&up, in_parts);
+		bed_up(&up, path, "large");
+		bed_up(&up, small, "small");
+		bed_finish(&up, 0);
+		assert_int_equal(up.done, 2);
+		bed_begin(&down, in_parts);
+		bed_down(&down, "large", back, NULL, LARGE);
+		bed_across(&down, "large", "copy", LARGE);
+		bed_across(&down, "small", "copy2", SMALL);
+		bed_finish(&down, 0);
+		if (down.failed)
+			fail_msg("%s: %s", names[i], down.err.msg);
+		assert_int_equal(down.done, 3);
+		bed_assert_same(path, back);
+		bed_assert_object("other", "copy", path);
+		bed_assert_object("other", "copy2", small);
+		assert_int_equal(unlink(back), 0);
+		bed_tell(&server, "reset", "{}");
+		bed_tell(&server, "buckets", "{\"service\": \"gcs\", \"name\": "
+			"\"other\"}");
+	}
+}
+
 /* More than may wait. */
 TEST(many_files_go_at_once)
 {
@@ -132,10 +165,10 @@ TEST(many_files_go_at_once)
 	bed_finish(&down, 0);
 	assert_int_equal(down.done, MANY);
 	for (int i = 0; i < 10; i++) {
-		gpc_autostr *folder = gpc_format("many/d%d", i);
+		gpc_autostr *name = gpc_format("many/d%d", i);
 
-		assert_int_equal(bed_names(folder, false), MANY / 10);
-		assert_int_equal(bed_names(folder, true), 0);
+		assert_int_equal(bed_names(name, false), MANY / 10);
+		assert_int_equal(bed_names(name, true), 0);
 	}
 }
 
@@ -234,9 +267,9 @@ TEST(what_is_no_file_is_not_replaced)
 	assert_int_equal(truncate(copy, 5), 0);
 	bed_begin(&run, in_parts);
 	bed_down(&run, "file", fifo, NULL, 10);
-	bed_down(&run, "file", bed.folder, NULL, 10);
+	bed_down(&run, "file", folder, NULL, 10);
 	bed_up(&run, fifo, "fifo");
-	bed_up(&run, bed.folder, "folder");
+	bed_up(&run, folder, "folder");
 	bed_finish(&run, 0);
 	assert_int_equal(run.failed, 4);
 	memset(&run, 0, sizeof(run));
@@ -348,6 +381,7 @@ int main(void)
 		OVER(a_large_file_goes_in_parts_and_ranges),
 		OVER(sizes_that_are_not_known_or_wrong_do_no_harm),
 		OVER(objects_go_from_bucket_to_bucket),
+		OVER(every_service_is_served),
 		OVER(many_files_go_at_once),
 		OVER(one_at_a_time_is_enough),
 		OVER(times_and_modes_are_as_asked),

@@ -1,175 +1,77 @@
-/* A bucket of fakecloud, a folder, and a transfer between them, for test programs. */
+/* A bucket of the stand-in, a folder, and a transfer between them, for test programs. */
 #pragma once
 #include <dirent.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "test.h"
+#include "objects_bed.h"
 
-#include "base/fd.h"
-#include "base/path.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "dep/crypto.h"
-#include "dep/json.h"
-#include "net/net.h"
-#include "store/objects.h"
 #include "transfer/transfer.h"
 
 #define MIB ((uint64_t)1 << 20)
 
-static struct gpc_error err;
-
-static struct {
-	pid_t pid;
-	int in;
-	char *dir;                      /* of the server */
-	char *control, *url;            /* "http://…", "s3://bucket?…" */
-	struct gpc_net *net;            /* for the control channel */
-	char *folder;                   /* of a test */
-} bed;
-
-/* --- the server ------------------------------------------------------------ */
-
-static inline void bed_exec(int in)
-{
-	gpc_autostr *tests = gpc_path_join(GPC_TEST_SOURCE, "tests");
-	int null = open("/dev/null", O_WRONLY);
-
-	dup2(in, 0);
-	dup2(null, 1);
-	setenv("PYTHONPATH", tests, 1);
-	if (chdir(bed.dir) != 0)
-		_exit(126);
-	execlp("python3", "python3", "-B", "-m", "fakecloud", "--dir", ".", "--ready",
-		"ready.json", "--until-eof", "--bucket", "s3:other", "--set",
-		"unsigned_http=true", (char *)NULL);
-	_exit(127);
-}
-
-static inline void bed_read_ready(void)
-{
-	gpc_autostr *path = gpc_path_join(bed.dir, "ready.json");
-	gpc_auto(gpc_buf) struct gpc_buf b = {0};
-	gpc_autoptr(gpc_json) *ready = NULL;
-	const struct gpc_json *http, *key;
-
-	for (int i = 0; i < 1200 && access(path, R_OK) != 0; i++)
-		gpc_sleep_ms(50);
-	assert_ok(gpc_read_file(path, 1 << 20, &b, &err));
-	assert_ok(gpc_json_parse(gpc_buf_str(&b), b.len, &ready, &err));
-	http = gpc_json_get(ready, "http");
-	bed.control = gpc_strdup(gpc_json_get_str(http, "control"));
-	bed.url = gpc_strdup(gpc_json_get_str(http, "s3"));
-	key = gpc_json_first(gpc_json_get(gpc_json_get(gpc_json_get(ready, "config"),
-		"aws"), "keys"));
-	setenv("AWS_ACCESS_KEY_ID", gpc_json_get_str(key, "id"), 1);
-	setenv("AWS_SECRET_ACCESS_KEY", gpc_json_get_str(key, "secret"), 1);
-	setenv("AWS_REGION", "us-east-1", 1);
-}
+static struct bed server;
+static const char *service = "s3";      /* as the stand-in calls it */
+static char *folder;                    /* of a test */
 
 static inline int bed_open(void **state)
 {
-	static const char *const names[] = {"http_proxy", "https_proxy",
-		"HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"};
-	int in[2];
-
 	(void)state;
-	for (size_t i = 0; i < COUNT(names); i++)
-		unsetenv(names[i]);
-	bed.dir = scratch();
-	setenv("HOME", "/nonexistent", 1);
-	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
-	bed.pid = fork();
-	if (bed.pid == 0)
-		bed_exec(in[0]);
-	close(in[0]);
-	bed.in = in[1];
-	bed_read_ready();
-	bed.net = gpc_net_new(NULL);
+	bed_start(&server);
+	setenv("AWS_REGION", "us-east-1", 1);
 	return 0;
 }
 
 static inline int bed_close(void **state)
 {
 	(void)state;
-	gpc_net_free(bed.net);
-	close(bed.in);
-	waitpid(bed.pid, NULL, 0);
-	assert_ok(gpc_rmtree(bed.dir, &err));
-	free(bed.dir);
-	free(bed.control);
-	free(bed.url);
+	bed_end(&server);
 	return 0;
 }
 
-/* --- its control channel ----------------------------------------------------- */
-
-static inline struct gpc_json *bed_send(const char *method, const char *what,
-	const char *body)
-{
-	gpc_autostr *url = gpc_format("%s/_control/%s", bed.control, what);
-	gpc_auto(gpc_request) struct gpc_request r = {0};
-	gpc_auto(gpc_reply) struct gpc_reply reply = {0};
-	struct gpc_call call = { .request = &r, .repeatable = true };
-	struct gpc_json *j = NULL;
-
-	gpc_request_init(&r, method);
-	assert_ok(gpc_url_parse(url, &r.url, &err));
-	if (body)
-		r.body = (struct gpc_body){ .data = body, .size = strlen(body) };
-	assert_ok(gpc_net_call(bed.net, &call, &reply, &err));
-	assert_ok(gpc_json_parse(gpc_buf_str(&reply.body), reply.body.len, &j, &err));
-	return j;
-}
-
-/* body NULL: a GET. Owned. */
-static inline struct gpc_json *bed_ask(const char *what, const char *body)
-{
-	return bed_send(body ? "POST" : "GET", what, body);
-}
-
-static inline void bed_tell(const char *what, const char *body)
-{
-	gpc_json_free(bed_ask(what, body));
-}
-
-static inline void bed_fault(const char *text)
-{
-	bed_tell("faults", text);
-}
-
-static inline void bed_no_faults(void)
-{
-	gpc_json_free(bed_send("DELETE", "faults", NULL));
-}
-
+/* Two empty buckets of each service, and an empty folder. */
 static inline int bed_reset(void **state)
 {
+	static const char *const names[] = {"s3", "oss", "gcs"};
+
 	(void)state;
-	bed.folder = scratch();
-	bed_tell("reset", "{}");
+	service = "s3";
+	folder = scratch();
+	bed_tell(&server, "reset", "{}");
+	for (size_t i = 0; i < COUNT(names); i++) {
+		gpc_autostr *text = gpc_format("{\"service\": \"%s\", \"name\": "
+			"\"other\"}", names[i]);
+
+		bed_tell(&server, "buckets", text);
+	}
 	return 0;
 }
 
 static inline int bed_clean(void **state)
 {
 	(void)state;
-	assert_ok(gpc_rmtree(bed.folder, &err));
-	free(bed.folder);
+	assert_ok(gpc_rmtree(folder, &err));
+	free(folder);
 	return 0;
+}
+
+static inline void bed_fault(const char *text)
+{
+	bed_tell(&server, "faults", text);
+}
+
+static inline void bed_no_faults(void)
+{
+	gpc_json_free(bed_send(&server, "DELETE", "faults", NULL));
 }
 
 /* How many requests of an operation were answered well since `since`. */
 static inline int bed_count(const char *operation, int since)
 {
 	gpc_autostr *what = gpc_format("requests?since=%d", since);
-	gpc_autoptr(gpc_json) *j = bed_ask(what, NULL);
+	gpc_autoptr(gpc_json) *j = bed_control(&server, what, NULL);
 	const struct gpc_json *all = gpc_json_get(j, "requests");
 	int n = 0;
 
@@ -182,7 +84,7 @@ static inline int bed_count(const char *operation, int since)
 
 static inline int bed_now(void)
 {
-	gpc_autoptr(gpc_json) *j = bed_ask("requests?since=999999999", NULL);
+	gpc_autoptr(gpc_json) *j = bed_control(&server, "requests?since=999999999", NULL);
 
 	return (int)gpc_json_get_int(j, "next", 0);
 }
@@ -191,7 +93,7 @@ static inline int bed_now(void)
 static inline uint64_t bed_sent(int since)
 {
 	gpc_autostr *what = gpc_format("requests?since=%d", since);
-	gpc_autoptr(gpc_json) *j = bed_ask(what, NULL);
+	gpc_autoptr(gpc_json) *j = bed_control(&server, what, NULL);
 	const struct gpc_json *all = gpc_json_get(j, "requests");
 	uint64_t n = 0;
 
@@ -205,7 +107,7 @@ static inline uint64_t bed_sent(int since)
 /* "objects" or "uploads" that are there. */
 static inline int bed_left(const char *kind)
 {
-	gpc_autoptr(gpc_json) *j = bed_ask("objects?sha256=0", NULL);
+	gpc_autoptr(gpc_json) *j = bed_control(&server, "objects?sha256=0", NULL);
 	int n = 0;
 
 	for (const struct gpc_json *o = gpc_json_first(gpc_json_get(j, kind)); o;
@@ -217,7 +119,7 @@ static inline int bed_left(const char *kind)
 static inline void bed_assert_object(const char *bucket, const char *key,
 	const char *path)
 {
-	gpc_autoptr(gpc_json) *j = bed_ask("objects", NULL);
+	gpc_autoptr(gpc_json) *j = bed_control(&server, "objects", NULL);
 	const struct gpc_json *all = gpc_json_get(j, "objects");
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
 	char hex[GPC_SHA256_HEX];
@@ -239,7 +141,7 @@ static inline void bed_assert_object(const char *bucket, const char *key,
 /* Below the folder; owned. */
 static inline char *bed_path(const char *name)
 {
-	return gpc_path_join(bed.folder, name);
+	return gpc_path_join(folder, name);
 }
 
 /* The temporary of a file in the folder, or what lies beside it; owned. */
@@ -342,8 +244,10 @@ static inline void bed_progress(void *arg, const struct gpc_transfer_counts *c)
 static inline struct gpc_objects *bed_bucket(struct gpc_transfer *t, const char *name,
 	const struct gpc_cancel *cancel)
 {
-	gpc_autostr *url = gpc_format("s3://%s?endpoint=%s&region=us-east-1", name,
-		bed.url);
+	bool is_s3 = gpc_eq(service, "s3"), is_oss = gpc_eq(service, "oss");
+	gpc_autostr *url = gpc_format("%s://%s?endpoint=%s",
+		is_s3 || is_oss ? service : "gs", name,
+		is_s3 ? server.s3 : is_oss ? server.oss : server.gcs);
 	gpc_autostr *key = NULL;
 	struct gpc_objects *o = NULL;
 
@@ -355,7 +259,7 @@ static inline struct gpc_objects *bed_bucket(struct gpc_transfer *t, const char 
 /* set: what differs from the defaults; state is kept below the server's folder. */
 static inline void bed_begin(struct bed_run *run, struct gpc_transfer_settings set)
 {
-	gpc_autostr *state = gpc_path_join(bed.folder, ".state");
+	gpc_autostr *state = gpc_path_join(folder, ".state");
 
 	set.done = bed_done;
 	set.progress = bed_progress;

@@ -185,7 +185,8 @@ TEST(an_upload_that_the_service_forgot_begins_anew)
 	struct bed_run run = {0};
 
 	up_is_cut(path);
-	bed_tell("reset", "{}");
+	bed_tell(&server, "reset", "{}");
+	bed_tell(&server, "buckets", "{\"name\": \"other\"}");
 	bed_begin(&run, in_parts);
 	bed_up(&run, path, "large");
 	bed_finish(&run, 0);
@@ -372,6 +373,58 @@ TEST(one_that_fails_does_not_end_the_others)
 	assert_int_equal(run.err.code, GPC_ENOTFOUND);
 	assert_int_equal(run.counts.all_files, 3);
 	assert_int_equal(bed_left("objects"), 2);
+}
+
+/* Nobody asks a service without credentials: the second would fail likewise. */
+TEST(without_credentials_nothing_more_is_begun)
+{
+	gpc_autostr *path = bed_file("source", 100);
+	gpc_autostr *id = gpc_strdup(getenv("AWS_ACCESS_KEY_ID"));
+	struct bed_run run = {0};
+
+	unsetenv("AWS_ACCESS_KEY_ID");
+	setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
+	bed_begin(&run, one_by_one);
+	bed_up(&run, path, "one");
+	bed_up(&run, path, "two");
+	bed_finish(&run, -GPC_EAUTH);
+	setenv("AWS_ACCESS_KEY_ID", id, 1);
+	assert_int_equal(err.code, GPC_EAUTH);
+	assert_has(err.msg, "no credentials");
+	assert_int_equal(run.failed, 1);
+	assert_int_equal(run.done, 0);
+}
+
+/* Whoever gives up half-way leaves what goes on, as who is interrupted. */
+TEST(a_transfer_that_is_given_up_is_cut)
+{
+	gpc_autostr *path = bed_file("source", LARGE), *small = bed_file("small", 10);
+	struct bed_run run = {0}, again = {0};
+	gpc_autostr *back = bed_path("back");
+
+	bed_fault("[{\"operation\": \"UploadPart\", \"nth\": 3, \"do\": \"hang\", "
+		"\"seconds\": 120}, {\"operation\": \"GetObject\", \"do\": \"hang\","
+		" \"seconds\": 120}]");
+	bed_begin(&run, in_parts);
+	bed_up(&run, path, "large");
+	bed_down(&run, "small", back, NULL, 10);
+	/* More than may wait: adding moves the first ones. */
+	for (int i = 0; i < 600; i++)
+		bed_up(&run, small, "small");
+	gpc_transfer_cut(run.t);
+	gpc_objects_free(run.bucket);
+	gpc_objects_free(run.other);
+	gpc_transfer_free(run.t);
+	bed_no_faults();
+	assert_true(run.done >= 88 && run.done < 600);
+	/* The small download is gone, the upload is there or was dropped. */
+	assert_int_equal(bed_names(".", true), 1);
+	bed_begin(&again, in_parts);
+	bed_up(&again, path, "large");
+	bed_finish(&again, 0);
+	assert_int_equal(again.done, 1);
+	bed_assert_object("bucket", "large", path);
+	nothing_stays(1);
 }
 
 static const char *grown;
@@ -652,6 +705,8 @@ int main(void)
 		OVER(throttling_is_waited_out),
 		OVER(an_upload_that_is_refused_leaves_nothing),
 		OVER(one_that_fails_does_not_end_the_others),
+		OVER(without_credentials_nothing_more_is_begun),
+		OVER(a_transfer_that_is_given_up_is_cut),
 		OVER(a_file_that_changes_meanwhile_is_an_error),
 		OVER(a_full_disk_is_said_and_leaves_nothing),
 		OVER(one_file_is_written_by_one_process),
