@@ -29,16 +29,14 @@ static int fail_changed(struct gpc_error *err)
 	return r;
 }
 
-/* Where nothing names versions, size and time are what there is. */
+/* A version that is pinned is made sure of below; else size and time are all there is. */
 static bool is_same(const struct gpc_move *m, const struct gpc_object_info *info)
 {
 	const struct gpc_move_source *s = &m->source;
 
 	if (info->size != m->size)
 		return false;
-	if (s->version && info->version)
-		return gpc_eq(s->version, info->version);
-	return !s->modified_ms || !info->modified_ms ||
+	return s->version || !s->modified_ms || !info->modified_ms ||
 		s->modified_ms == info->modified_ms;
 }
 
