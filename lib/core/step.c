@@ -431,6 +431,24 @@ static int64_t wake_ms(struct gpc_supervision *sv)
 	return gpc_store_is_far(sv->session->store) ? far_pause_ms(sv) : ms;
 }
 
+/* Whoever appended an event may have died before it was copied to where nodes read
+ * it. Trouble with that is no trouble of the job's: the next step tries again. */
+static void follow(struct gpc_supervision *sv)
+{
+	int64_t n = sv->journal.state.n;
+	struct gpc_error why = {0};
+	gpc_key key;
+
+	if (sv->followed_n == n)
+		return;
+	if (gpc_store_follow(sv->session->store, gpc_key_event(key, sv->job.id,
+		n), &why) < 0)
+		gpc_log(sv->session->log, GPC_VERBOSE, "%s: %s", sv->job.id,
+			why.msg);
+	else
+		sv->followed_n = n;
+}
+
 /* The job's part of the world as it is now; *ret_over: it needs nobody. */
 static int look(struct gpc_supervision *sv, bool *ret_over,
 	struct gpc_error *err)
@@ -441,6 +459,7 @@ static int look(struct gpc_supervision *sv, bool *ret_over,
 		r = refresh(sv, err);
 	if (r < 0)
 		return r;
+	follow(sv);
 	gpc_update_spec(&sv->spec, &sv->journal.state);
 	if (!gpc_job_status_is_end(sv->journal.state.status))
 		sv->secrets_gone = false;

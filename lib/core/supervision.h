@@ -53,6 +53,7 @@ struct gpc_supervision {
 	int64_t seen_ms;              /* boot clock: since when it is the same */
 	bool silent;                  /* and that is longer than it should be */
 	int64_t renewed_ms;           /* boot clock: our own record's last put */
+	int64_t followed_n;           /* events up to it have their copies */
 	int64_t checked_ms;           /* boot clock: job.json was last there */
 	int64_t renewals;
 	int64_t ran_ms;               /* as the rank that ended says; else 0 */

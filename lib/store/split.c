@@ -3,10 +3,17 @@
  * where the journal lives. A list that may hold both is merged in the order of keys:
  * the records of it are kept in memory, the data streams by.
  *
+ * Nodes that reach only the data's store read the journal there: each event that has
+ * won, and job.json before the first, is copied to it by a plain put, which may be
+ * repeated. The journal decides; a copy is never looked at here, lags behind when
+ * somebody dies in between, and is made up for by whoever appends next and by the
+ * supervisor (gpc_store_follow), in order, so that its reader meets no gap.
+ *
  * Data is created by one writer alone, so that looking before a put is as good as
  * an if-absent that the service does not know. */
 #include "store/split.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -15,6 +22,7 @@
 #include "base/vec.h"
 
 #define WORD "journal="
+#define COPY_MAX ((size_t)16 << 20)         /* as journals have events */
 
 struct split { struct gpc_store *data, *journal; };
 
@@ -81,6 +89,32 @@ static bool is_records(const char *prefix)
 		gpc_starts_with(p, "queue/"));
 }
 
+/* The number behind the last "/" of an event's key, or 0. */
+static int64_t event_number(const char *key)
+{
+	const char *p = past_job(key);
+	int64_t n = 0;
+
+	if (!p || !gpc_starts_with(p, "events/"))
+		return 0;
+	p += strlen("events/");
+	for (size_t i = 0; p[i] >= '0' && p[i] <= '9'; i++) {
+		if (i == 12)
+			return 0;
+		n = n * 10 + (p[i] - '0');
+		if (gpc_eq(p + i + 1, ".json"))
+			return n;
+	}
+	return 0;
+}
+
+static bool is_copied(const char *key)
+{
+	const char *p = past_job(key);
+
+	return event_number(key) > 0 || (p && gpc_eq(p, "job.json"));
+}
+
 /* This is set after the store was opened, before its first use. */
 static struct gpc_store *route(struct gpc_store *s, bool data)
 {
@@ -96,6 +130,93 @@ static struct gpc_store *route(struct gpc_store *s, bool data)
 static struct gpc_store *home(struct gpc_store *s, const char *key)
 {
 	return route(s, is_data(key));
+}
+
+/* --- copies ------------------------------------------------------------------- */
+
+/* As the journal has it. */
+static int copy(struct gpc_store *s, const char *key, struct gpc_error *err)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	int r = gpc_store_get(route(s, false), key, COPY_MAX, &b, err);
+
+	return r < 0 ? r : gpc_store_put(route(s, true), key, gpc_buf_str(&b),
+		b.len, 0, err);
+}
+
+/* That of event n beside the one of another number. */
+static void event_key(struct gpc_buf *b, const char *key, int64_t n)
+{
+	gpc_autostr *text = gpc_format("%.*s%08" PRId64 ".json",
+		(int)(strrchr(key, '/') + 1 - key), key, n);
+
+	gpc_buf_reset(b);
+	gpc_buf_adds(b, text);
+}
+
+/* The newest event up to n that has its copy; 0 = none. */
+static int find_copied(struct gpc_store *s, const char *key, int64_t *n,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_buf) struct gpc_buf at = {0};
+	int r = -GPC_ENOTFOUND;
+
+	for (; *n > 0; --*n) {
+		event_key(&at, key, *n);
+		r = gpc_store_head(route(s, true), gpc_buf_str(&at), NULL, err);
+		if (r != -GPC_ENOTFOUND)
+			return r;
+	}
+	return 0;
+}
+
+static int copy_job(struct gpc_store *s, const char *key, struct gpc_error *err)
+{
+	gpc_autostr *job = gpc_format("%.*sjob.json",
+		(int)(strstr(key, "/events/") + 1 - key), key);
+	int r = copy(s, job, err);
+
+	return r == -GPC_ENOTFOUND ? 0 : r;     /* a journal before its job */
+}
+
+/* n: whose copy may be there. */
+static int follow_from(struct gpc_store *s, const char *key, int64_t n,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_buf) struct gpc_buf at = {0};
+	int64_t last = event_number(key);
+	int r = find_copied(s, key, &n, err);
+
+	if (r == 0 && n == 0)
+		r = copy_job(s, key, err);
+	while (r == 0 && n < last) {
+		event_key(&at, key, ++n);
+		r = copy(s, gpc_buf_str(&at), err);
+		/* Of a job that is being removed. */
+		if (r == -GPC_ENOTFOUND)
+			return 0;
+	}
+	return r;
+}
+
+static int split_follow(struct gpc_store *s, const char *key,
+	struct gpc_error *err)
+{
+	int64_t n = event_number(key);
+
+	return n ? follow_from(s, key, n, err) : 0;
+}
+
+/* What is recorded is recorded, whatever becomes of the copy. */
+static void try_follow(struct gpc_store *s, const char *key)
+{
+	int64_t n = event_number(key);
+	struct gpc_error why = {0};
+
+	/* Its own is not looked for: it has just won. */
+	if (n && follow_from(s, key, n - 1, &why) < 0)
+		gpc_log(s->log, GPC_VERBOSE, "%s has no copy yet: %s", key,
+			why.msg);
 }
 
 /* --- operations ------------------------------------------------------------- */
@@ -123,7 +244,10 @@ static int split_put(struct gpc_store *s, const char *key,
 		if (r != -GPC_ENOTFOUND)
 			return r;
 	}
-	return gpc_store_put_body(to, key, body, flags, err);
+	r = gpc_store_put_body(to, key, body, flags, err);
+	if (r == 0)
+		try_follow(s, key);
+	return r;
 }
 
 static int split_head(struct gpc_store *s, const char *key,
@@ -135,7 +259,10 @@ static int split_head(struct gpc_store *s, const char *key,
 static int split_del(struct gpc_store *s, const char *key,
 	struct gpc_error *err)
 {
-	return gpc_store_del(home(s, key), key, err);
+	/* The copy first: what is left of the record says that it is to go. */
+	int r = is_copied(key) ? gpc_store_del(route(s, true), key, err) : 0;
+
+	return r < 0 ? r : gpc_store_del(home(s, key), key, err);
 }
 
 static int split_sync(struct gpc_store *s, const char *key,
@@ -179,6 +306,8 @@ static int give_data(void *arg, const struct gpc_object *o)
 {
 	struct merge *m = arg;
 
+	if (!is_data(o->key))           /* a copy */
+		return 0;
 	give_records(m, o->key);
 	if (!m->ended)
 		m->ended = m->fn(m->arg, o) != 0;
@@ -307,6 +436,7 @@ static const struct gpc_store_ops split_ops = {
 	.sync = split_sync,
 	.unfinished = split_unfinished,
 	.drop = split_drop,
+	.follow = split_follow,
 	.wait = split_wait,
 };
 

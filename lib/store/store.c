@@ -308,6 +308,14 @@ int gpc_store_sync(struct gpc_store *s, const char *key, struct gpc_error *err)
 	return r < 0 || !s->ops->sync ? r : s->ops->sync(s, key, err);
 }
 
+int gpc_store_follow(struct gpc_store *s, const char *key,
+	struct gpc_error *err)
+{
+	int r = check_key(s, key, err);
+
+	return r < 0 || !s->ops->follow ? r : s->ops->follow(s, key, err);
+}
+
 int gpc_store_append(struct gpc_store *s, const char *key, uint64_t offset,
 	const void *data, size_t n, bool sync, struct gpc_error *err)
 {

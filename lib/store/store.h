@@ -95,6 +95,9 @@ struct gpc_store_ops {
 	int (*unfinished)(struct gpc_store *s, const char *prefix,
 		gpc_list_fn *fn, void *arg, struct gpc_error *err);
 	int (*drop)(struct gpc_store *s, const char *key, struct gpc_error *err);
+	/* Optional: see gpc_store_follow. */
+	int (*follow)(struct gpc_store *s, const char *key,
+		struct gpc_error *err);
 	/* Optional: returns when something below the folder `prefix` (ends in
 	 * "/") may have changed since this prefix was last waited for, at the
 	 * latest after timeout_ms. A hint only: the first wait returns at once. */
@@ -168,6 +171,11 @@ int gpc_store_list(struct gpc_store *s, const char *prefix, const char *after,
 int gpc_store_del(struct gpc_store *s, const char *key,
 	struct gpc_error *err) gpc_must_check;
 int gpc_store_sync(struct gpc_store *s, const char *key,
+	struct gpc_error *err) gpc_must_check;
+/* Of a store that keeps its journal elsewhere: sees to it that the data's store has
+ * copies of this event, which is there, and of all before it. Others have nothing
+ * to do. */
+int gpc_store_follow(struct gpc_store *s, const char *key,
 	struct gpc_error *err) gpc_must_check;
 int gpc_store_append(struct gpc_store *s, const char *key, uint64_t offset,
 	const void *data, size_t n, bool sync,

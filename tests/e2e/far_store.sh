@@ -212,9 +212,17 @@ is "$rc:$out" "0:here" "a job with its data here and its journal there" || note 
 is "$(control GET objects?sha256=0 | jq -r '.objects[].key' |
 	sed -n 's|^split/jobs/[^/]*/||p; s|^split/\(blobs\)/.*|\1|p' |
 	sed 's|[^/]*$||; s|blobs/.*|blobs/|' | sort -u | tr '\n' ' ')" \
-	" 1/0/agent/ 1/0/log/ 1/0/marks/ 1/blobs/ artifacts/ checkpoints/ " "the data is here"
+	" 1/0/agent/ 1/0/log/ 1/0/marks/ 1/blobs/ artifacts/ checkpoints/ events/ " "the data is here"
 [ -f "$T/journal/store.json" ] && ls "$T"/journal/jobs/split-*/events/*1.json >/dev/null
 ok $? "the journal is there"
+copies() { # with the sums of what is there
+	control GET objects | jq -r '.objects[] | select(.key | test("^split/jobs/.*/(events/|job.json)")) |
+		"\(.sha256)  \(.key | sub("^split/"; ""))"' | sort -k 2 >copies
+	(cd "$T/journal" && sha256sum jobs/split-*/job.json jobs/split-*/events/*) | sort -k 2 |
+		diff - copies >copies.diff
+}
+wait_until 60 copies
+ok $? "with copies for nodes, byte by byte" || note "$(head -n 20 copies.diff)"
 is "$(gpc logs split)" here "logs reads both"
 run gpc pull split got
 is "$(cat got/out 2>/dev/null)" result "so does pull"

@@ -2,8 +2,14 @@
  * whole and in order, and only the records' store needs to keep writers apart. */
 #include "test.h"
 
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "record/journal.h"
+#include "record/keys.h"
 #include "store/store.h"
 
 struct world {
@@ -46,6 +52,13 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* put_all puts job.json behind the first event, with which it is copied: it comes
+ * with that when it is put again, before its own turn. */
+static bool has_copy(const char *key)
+{
+	return strstr(key, "/events/") || gpc_ends_with(key, "/job.json");
+}
+
 static const struct { const char *key; bool data; } rows[] = {
 	{ "blobs/aa/1", true },
 	{ "index/live/1-j-aaaaaa.json", false },
@@ -86,7 +99,8 @@ TEST(each_key_has_its_place)
 		struct gpc_buf b = {0};
 
 		assert_int_equal(gpc_store_head(w->data, rows[i].key, NULL,
-			&err), rows[i].data ? 0 : -GPC_ENOTFOUND);
+			&err), rows[i].data || has_copy(rows[i].key) ? 0 :
+			-GPC_ENOTFOUND);
 		assert_int_equal(gpc_store_head(w->journal, rows[i].key, NULL,
 			&err), rows[i].data ? -GPC_ENOTFOUND : 0);
 		assert_ok(gpc_store_get(w->s, rows[i].key, 10, &b, &err));
@@ -97,6 +111,8 @@ TEST(each_key_has_its_place)
 		assert_ok(gpc_store_del(w->s, rows[i].key, &err));
 		assert_int_equal(gpc_store_head(w->s, rows[i].key, NULL, &err),
 			-GPC_ENOTFOUND);
+		assert_int_equal(gpc_store_head(w->data, rows[i].key, NULL,
+			&err), -GPC_ENOTFOUND);
 	}
 }
 
@@ -168,6 +184,113 @@ TEST(the_journal_decides_what_it_can_do)
 	assert_ok(gpc_store_head(w->journal, "store.json", NULL, &err));
 }
 
+/* --- copies ------------------------------------------------------------------ */
+
+#define JOB "j-aaaaaa"
+
+static void append(struct gpc_store *s, enum gpc_event_type type,
+	struct gpc_json *data)
+{
+	gpc_auto(gpc_journal) struct gpc_journal j = {0};
+	struct gpc_error err;
+	int r;
+
+	gpc_journal_init(&j, s, JOB, "test");
+	r = gpc_journal_refresh(&j, NULL, &err);
+	assert_true(r == 0 || r == -GPC_ENOTFOUND);
+	assert_ok(gpc_journal_append(&j, type, data, &err));
+}
+
+/* What somebody reads who reaches this store alone; 0: nothing. */
+static int64_t newest(struct gpc_store *s)
+{
+	gpc_auto(gpc_journal) struct gpc_journal j = {0};
+	struct gpc_error err;
+	int r;
+
+	gpc_journal_init(&j, s, JOB, "reader");
+	r = gpc_journal_refresh(&j, NULL, &err);
+	assert_true(r == 0 || r == -GPC_ENOTFOUND);
+	if (r == 0)
+		assert_ok(gpc_journal_verify(s, JOB, &err));
+	return j.state.n;
+}
+
+static void submitted(struct gpc_store *s)
+{
+	struct gpc_json *data = gpc_json_object();
+	struct gpc_error err;
+
+	assert_ok(gpc_store_put(s, "jobs/" JOB "/job.json", "{}", 2,
+		GPC_PUT_IF_ABSENT, &err));
+	gpc_json_set_int(data, "num_nodes", 1);
+	append(s, GPC_EVENT_SUBMITTED, data);
+}
+
+TEST(nodes_read_the_journal_where_the_data_is)
+{
+	struct world *w = *state;
+	struct gpc_error err;
+
+	submitted(w->s);
+	assert_int_equal(newest(w->data), 1);
+	assert_ok(gpc_store_head(w->data, "jobs/" JOB "/job.json", NULL, &err));
+	append(w->s, GPC_EVENT_SAVE, NULL);
+	append(w->s, GPC_EVENT_SAVE, NULL);
+	assert_int_equal(newest(w->data), 3);
+	/* What somebody puts there decides nothing. */
+	append(w->data, GPC_EVENT_CANCEL, NULL);
+	assert_int_equal(newest(w->data), 4);
+	assert_int_equal(newest(w->s), 3);
+}
+
+/* Somebody died between the event and its copy: whoever comes next makes up for
+ * it, in order. */
+TEST(copies_that_lag_behind_are_made_up_for)
+{
+	struct world *w = *state;
+	struct gpc_error err;
+	gpc_key key;
+
+	submitted(w->journal);
+	append(w->journal, GPC_EVENT_SAVE, NULL);
+	assert_int_equal(newest(w->data), 0);
+	append(w->s, GPC_EVENT_SAVE, NULL);     /* the next writer */
+	assert_int_equal(newest(w->data), 3);
+	assert_ok(gpc_store_head(w->data, "jobs/" JOB "/job.json", NULL, &err));
+	append(w->journal, GPC_EVENT_SAVE, NULL);
+	append(w->journal, GPC_EVENT_CANCEL, NULL);
+	assert_int_equal(newest(w->data), 3);
+	for (int i = 0; i < 2; i++) {           /* the supervisor's look */
+		assert_ok(gpc_store_follow(w->s, gpc_key_event(key, JOB, 5),
+			&err));
+		assert_int_equal(newest(w->data), 5);
+	}
+	/* Other stores and other keys have none. */
+	assert_ok(gpc_store_follow(w->journal, key, &err));
+	assert_ok(gpc_store_follow(w->s, "jobs/" JOB "/events/1x.json", &err));
+	assert_ok(gpc_store_follow(w->s, "jobs/" JOB "/beat", &err));
+}
+
+/* Where copies cannot be put, what is recorded stays recorded. */
+TEST(the_journal_goes_on_without_copies)
+{
+	struct world *w = *state;
+	gpc_autostr *jobs = gpc_path_join(w->data_dir, "jobs");
+	struct gpc_error err;
+	gpc_key key;
+
+	assert_ok(gpc_write_file(jobs, "", 0, 0600, &err));
+	submitted(w->s);
+	append(w->s, GPC_EVENT_SAVE, NULL);
+	assert_int_equal(newest(w->s), 2);
+	assert_true(gpc_store_follow(w->s, gpc_key_event(key, JOB, 2), &err) <
+		0);
+	assert_int_equal(unlink(jobs), 0);
+	assert_ok(gpc_store_follow(w->s, key, &err));
+	assert_int_equal(newest(w->data), 2);
+}
+
 TEST(bad_urls_are_told)
 {
 	static const char *const urls[] = {
@@ -190,6 +313,13 @@ int main(void)
 			setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			the_journal_decides_what_it_can_do, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			nodes_read_the_journal_where_the_data_is, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			copies_that_lag_behind_are_made_up_for, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			the_journal_goes_on_without_copies, setup, teardown),
 		cmocka_unit_test(bad_urls_are_told),
 	};
 
