@@ -190,7 +190,7 @@ static int fail_canceled(struct gpc_transfer *t, struct gpc_error *err)
 	return gpc_fail(err, GPC_ECANCELED, "interrupted");
 }
 
-static int turn(struct gpc_transfer *t, struct gpc_error *err)
+static int turn(struct gpc_transfer *t, int ms, struct gpc_error *err)
 {
 	int64_t now;
 	int r;
@@ -200,7 +200,7 @@ static int turn(struct gpc_transfer *t, struct gpc_error *err)
 	gpc_transfer_pump(t);
 	if (t->running == 0 && t->moves)
 		return gpc_fail(err, GPC_EIO, "nothing moves, which must not happen");
-	r = gpc_net_loop_run(t->loop, SLICE_MS, NULL, err);
+	r = gpc_net_loop_run(t->loop, ms, NULL, err);
 	if (gpc_transfer_canceled(t))
 		return fail_canceled(t, err);
 	now = gpc_boot_ms();
@@ -229,9 +229,20 @@ int gpc_transfer_add(struct gpc_transfer *t, const struct gpc_transfer_item *ite
 	put_last(t, item);
 	t->full = t->n_waiting >= WAITING_MOST;
 	while (r == 0 && t->full && t->stop_r == 0) {
-		r = turn(t, err);
+		r = turn(t, SLICE_MS, err);
 		t->full = t->n_waiting > WAITING_LEAST;
 	}
+	return r < 0 ? r : t->stop_r ? fail_stopped(t, err) : 0;
+}
+
+int gpc_transfer_step(struct gpc_transfer *t, int timeout_ms, struct gpc_error *err)
+{
+	int r = 0;
+
+	if (t->cut)
+		return gpc_fail(err, GPC_ECANCELED, "the transfer has ended");
+	if (t->moves || (t->first && t->stop_r == 0))
+		r = turn(t, timeout_ms, err);
 	return r < 0 ? r : t->stop_r ? fail_stopped(t, err) : 0;
 }
 
@@ -242,7 +253,7 @@ int gpc_transfer_finish(struct gpc_transfer *t, struct gpc_error *err)
 	if (t->cut)
 		return gpc_fail(err, GPC_ECANCELED, "the transfer has ended");
 	while (r == 0 && (t->moves || (t->first && t->stop_r == 0)))
-		r = turn(t, err);
+		r = turn(t, SLICE_MS, err);
 	tell(t);
 	if (r < 0)
 		gpc_transfer_cut(t);

@@ -78,6 +78,10 @@ void gpc_transfer_cut(struct gpc_transfer *t);
  * (cancelled, no credentials, a full disk); a bad item is told by `done`. */
 int gpc_transfer_add(struct gpc_transfer *t, const struct gpc_transfer_item *item,
 	struct gpc_error *err) gpc_must_check;
+/* Moves what was added forward for up to timeout_ms; returns at once when nothing is
+ * under way: for whoever waits for what is to be added next. */
+int gpc_transfer_step(struct gpc_transfer *t, int timeout_ms,
+	struct gpc_error *err) gpc_must_check;
 /* Until all were told. 0 also when some failed: counts say so. Otherwise as add. */
 int gpc_transfer_finish(struct gpc_transfer *t, struct gpc_error *err) gpc_must_check;
 /* What was promised of all to come, for progress: added to all_files and all_bytes as
