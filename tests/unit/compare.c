@@ -143,9 +143,9 @@ TEST(a_list_out_of_order_is_not_compared)
 	int r;
 
 	for (size_t i = 0; i < COUNT(bad); i++) {
-		gpc_autostr *from = act_on(bad[i], "", true, &r);
+		free(act_on(bad[i], "", true, &r));
 		assert_int_equal(r, -GPC_EPROTO);
-		gpc_autostr *to = act_on("", bad[i], true, &r);
+		free(act_on("", bad[i], true, &r));
 		assert_int_equal(r, -GPC_EPROTO);
 	}
 }
