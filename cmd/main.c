@@ -124,10 +124,12 @@ static int load_config(struct gpc_cmd *c, struct gpc_error *err)
 	set_up_streams(c);
 	for (size_t i = 0; i < warnings.n; i++)
 		gpc_log(&c->log, GPC_WARN, "%s", warnings.v[i]);
-	if ((flags & (GPC_CMD_STORE | GPC_CMD_MEND)) != GPC_CMD_STORE)
+	if (flags & GPC_CMD_MEND)
 		return 0;
 	r = gpc_config_ca_file(&c->config, &c->ca_file, err);
-	return r ? r : gpc_config_store_url(&c->config, &c->store_url, err);
+	if (r || !(flags & GPC_CMD_STORE))
+		return r;
+	return gpc_config_store_url(&c->config, &c->store_url, err);
 }
 
 static int check_count(const struct gpc_cmd *c, struct gpc_error *err)

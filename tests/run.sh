@@ -28,8 +28,9 @@ NOT_SANITIZED_TESTS="lint/banned lint/crash lint/fake lint/headers lint/layering
 # the clock that is faked would be valgrind's (bad_input, manners); time or requests
 # are measured (far_store, logs, terminal, soak); valgrind dies of an execve that
 # fails, as for a huge environment (damage); examples and crash would take hours;
-# store_faults and stores run programs of other folders than the wrapped one.
-NOT_MEMCHECKED="attack bad_input bundle completion crash damage examples far_store
+# store_faults and stores run programs of other folders than the wrapped one; data and
+# data_faults move hundreds of MiB.
+NOT_MEMCHECKED="attack bad_input bundle completion crash damage data data_faults examples far_store
 	install logs manners quickstart soak store_faults stores terminal"
 LONGEST="crash examples soak store_faults far_store recovery bad_input"
 ALONE="logs" # it measures

@@ -70,6 +70,17 @@ json job-none status --json
 json cost-none cost --json
 json release-none release --orphans --json
 json offer offers --json
+mkdir -p data/sub
+printf 'abc' >data/file
+printf 'abcd' >data/sub/file
+ln -s gone data/link
+touch -d '2026-01-02 03:04:05Z' data/file data/sub/file
+json object data ls data/file --json
+run gpc data cp -r data/ s3://bucket/data -n --json
+is "$rc" 1 "data cp --json of what is not all there"
+keep data
+rm data/link
+json data-one data cp data/file s3://bucket -n --json
 # no metadata service is asked: what answers there depends on the machine
 export AWS_EC2_METADATA_DISABLED=true ALIBABA_CLOUD_ECS_METADATA_DISABLED=true \
 	GCE_METADATA_HOST=127.0.0.1:1 GCE_METADATA_DETECT_RETRIES=1

@@ -1,0 +1,188 @@
+#!/bin/sh
+# `gpucloud data` when things go wrong: who is refused is told why, with the request's id
+# and what helps; nothing half-written is ever seen; and what was cut short goes on.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/data/lib.sh
+. "$ROOT/tests/e2e/data/lib.sh"
+tls=
+openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 \
+	-subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 2>/dev/null &&
+	tls="--cert $T/work/cert.pem --key $T/work/key.pem"
+# shellcheck disable=SC2086  # options
+start_fake $tls
+nothing_in() { [ -z "$(find "$1" -type f)" ]; }
+
+# --- refused -----------------------------------------------------------------------
+# refused NAME STATUS REGEX COMMAND…: what it says, and that nothing is left.
+refused() {
+	rf_name=$1
+	rf_status=$2
+	rf_like=$3
+	shift 3
+	rm -rf target && mkdir target
+	run "$@"
+	is "$rc" "$rf_status" "$rf_name: exit status" || note "$err"
+	like "$err" "$rf_like" "$rf_name: says what"
+	like "$err" "hint: " "$rf_name: with a remedy"
+	check "$rf_name: nothing is left" nothing_in target
+}
+mkdir src
+for i in 1 2 3; do echo "file $i" >src/$i; done
+for s in s3 oss gs; do gpc data cp -q -r src "$(url $s d/)"; done
+id='\(request [0-9A-Za-z-]+\)'
+
+refused "wrong secret" 4 "SignatureDoesNotMatch.*$id" \
+	env AWS_SECRET_ACCESS_KEY=wrong "$GPUCLOUD_BIN" data cp "$(url s3 d/1)" target/1
+refused "wrong secret, oss" 4 "SignatureDoesNotMatch.*$id" env \
+	ALIBABA_CLOUD_ACCESS_KEY_SECRET=wrong "$GPUCLOUD_BIN" data cp -r "$(url oss d)" target
+refused "wrong secret, up" 4 "SignatureDoesNotMatch.*$id" \
+	env AWS_SECRET_ACCESS_KEY=wrong "$GPUCLOUD_BIN" data cp -r src "$(url s3 new/)"
+like "$err" "3 of 3 failed" "of how many"
+is "$(count s3 new/)" 0 "nothing is put"
+refused "no bucket" 3 "NoSuchBucket.*$id" gpc data cp -r "s3://nobucket/d?endpoint=$FAKE_S3" target
+refused "no bucket, up" 3 "NoSuchBucket.*$id" gpc data cp src/1 "oss://nobucket/d?endpoint=$FAKE_OSS"
+fault '{"service": "s3", "operation": "ListObjectsV2", "do": "error", "status": 403,
+	"code": "AccessDenied", "message": "not authorized to perform: s3:ListBucket", "count": 0}'
+refused "may not list" 4 "s3:ListBucket.*$id" gpc data cp -r "$(url s3 d)" target
+refused "may not list, ls" 4 "s3:ListBucket.*$id" gpc data ls "$(url s3 d)"
+no_faults
+fault '{"service": "s3", "operation": "GetObject", "do": "error", "status": 403,
+	"code": "AccessDenied", "message": "not authorized to perform: s3:GetObject", "count": 0}'
+refused "may not read" 4 "s3:GetObject.*$id" gpc data cp -r "$(url s3 d)" target
+no_faults
+fault '{"service": "s3", "operation": "GetObject", "prefix": "d/2", "do": "error", "status": 403,
+	"code": "AccessDenied", "message": "not authorized to perform: s3:GetObject", "count": 0}'
+run gpc data cp -r "$(url s3 d)" target
+is "$rc $(all_files target | tr '\n' ' ')" "1 ./1 ./3 " "one that may not be read holds up no other"
+like "$err" "warning: s3://bucket/d/2: .*s3:GetObject.*$id" "it is named"
+like "$err" "gpucloud: 1 of 3 failed" "and counted"
+run gpc data cp -r "$(url s3 d)" target --json
+is "$(printf '%s\n' "$out" | jq -r 'select(.type == "failed") | .from, (.request_id | length > 5)')" \
+	"s3://bucket/d/2
+true" "also with --json"
+is "$(printf '%s\n' "$out" | jq -c 'select(.type == "end") | [.files, .failed]')" "[2,1]" \
+	"and counted"
+no_faults
+refused "nobody listens" 7 "127.0.0.1:1" \
+	gpc data cp -r "s3://bucket/d?endpoint=http://127.0.0.1:1" target
+refused "no such host" 7 "nosuch.invalid" \
+	gpc data cp -r "s3://bucket/d?endpoint=http://nosuch.invalid" target
+refused "no TLS there" 7 "TLS|SSL|certificate" \
+	gpc data cp -r "s3://bucket/d?endpoint=https://${FAKE_S3#http://}" target
+[ -z "${FAKES_S3:-}" ] || refused "unknown authority" 7 "certificate" \
+	gpc data cp -r "s3://bucket/d?endpoint=$FAKES_S3" target
+refused "an endpoint that is none" 3 "endpoint" gpc data cp "s3://bucket/d?endpoint=:" target/x
+run gpc data cp src/1 "s3://bucket/d?endpont=x"
+is "$(keys s3 'd?')" "" "a mistyped option is no key" || note "$rc $err"
+
+# --- changed, damaged, full ------------------------------------------------------------
+make_file large 20
+gpc data cp -q large "$(url s3 big/large)"
+fault '{"service": "s3", "operation": "GetObject", "prefix": "big/large", "nth": 2, "do": "touch"}'
+rm -rf target && mkdir target
+run gpc data cp "$(url s3 big/large)" target/large
+no_faults
+if [ "$rc" -eq 0 ]; then
+	check "changed while it came: taken anew" cmp large target/large
+else
+	is "$rc" 8 "changed while it came: exit status" || note "$err"
+	check "changed while it came: nothing is left" nothing_in target
+fi
+if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
+	run unshare -m timeout -k 5 $((60 * SLOW)) sh -c "mkdir -p '$T/small' &&
+		mount -t tmpfs -o size=8m none '$T/small' || exit 99
+		'$GPUCLOUD_BIN' data cp '$(url s3 big/large)' '$T/small/large'
+		rc=\$?
+		find '$T/small' -type f -name large
+		exit \$rc"
+	is "$rc $out" "1 " "a full disk" || note "$err"
+	like "$err" "room" "is named"
+else
+	skip "a full disk" "needs root and a mount namespace"
+fi
+
+# --- cut short -----------------------------------------------------------------------------
+# killed SIGNAL CHECK COMMAND…: ended by it once CHECK succeeds.
+killed() {
+	kl_signal=$1
+	kl_check=$2
+	shift 2
+	mark
+	"$@" >cut.out 2>cut.err &
+	kl_pid=$!
+	kl_ready() { "$kl_check" || ! alive "$kl_pid"; }
+	wait_until 60 kl_ready
+	alive "$kl_pid"
+	ok $? "it is on its way" || note "$(cat cut.err)"
+	kill "-$kl_signal" "$kl_pid"
+	wait "$kl_pid"
+	kl_rc=$?
+}
+resumed() { printf '%s\n' "$out" | jq 'select(.type == "end").resumed_bytes'; }
+make_file huge 80
+fault '{"service": "s3", "operation": "UploadPart", "nth": 3, "do": "delay", "seconds": 20, "count": 0}'
+# of two at a time the fourth begins when the client has seen two ends
+two_parts() { [ "$(asked '.operation == "UploadPart"')" -ge 4 ]; }
+killed KILL two_parts "$GPUCLOUD_BIN" data cp huge "$(url s3 cut/huge)" --at-once 2
+no_faults
+is "$kl_rc" 137 "an upload is killed"
+is "$(count s3 cut/)" 0 "nothing is seen of it"
+run gpc data cp huge "$(url s3 cut/huge)" --json
+is "$rc" 0 "the same again" || note "$err"
+[ "$(resumed)" -ge $((32 << 20)) ]
+ok $? "goes on where it was: $(resumed) bytes were there"
+is "$(uploads_open)" 0 "no upload is left open"
+run gpc data cp "$(url s3 cut/huge)" back
+check "what was put is what is here" cmp huge back
+rm -f back
+
+fault '{"service": "s3", "operation": "GetObject", "nth": 3, "do": "delay", "seconds": 20, "count": 0}'
+two_gets() { [ "$(asked '.operation == "GetObject"')" -ge 4 ]; }
+mkdir down
+killed KILL two_gets "$GPUCLOUD_BIN" data cp "$(url s3 cut/huge)" down/huge --at-once 2
+is "$kl_rc" 137 "a download is killed"
+[ ! -e down/huge ]
+ok $? "nothing has its name"
+no_faults
+run gpc data sync down "$(url s3 other)" --json
+is "$(count s3 other/)" 0 "what is not whole is not uploaded"
+run gpc data cp "$(url s3 cut/huge)" down/huge --json
+is "$rc" 0 "the same again" || note "$err"
+[ "$(resumed)" -ge $((16 << 20)) ]
+ok $? "goes on where it was: $(resumed) bytes were there"
+check "the file is right" cmp huge down/huge
+is "$(all_files down)" "./huge" "and nothing else is left"
+
+fault '{"service": "s3", "operation": "GetObject", "do": "trickle", "rate": 2000000, "count": 0}'
+mkdir int
+some_bytes() { [ -n "$(find int -type f -size +100k)" ]; }
+killed TERM some_bytes "$GPUCLOUD_BIN" data cp -r "$(url s3 cut)" int --at-once 3
+no_faults
+is "$kl_rc" 143 "SIGTERM"
+like "$(cat cut.err)" "hint: .*goes on where" "says that the same command goes on"
+run gpc data cp -r "$(url s3 cut)" int
+is "$rc" 0 "and so it does" || note "$err"
+check "to the end" cmp huge int/huge
+is "$(all_files int)" "./huge" "with nothing beside it"
+
+# --- on a terminal ----------------------------------------------------------------------------
+fault '{"service": "s3", "operation": "GetObject", "do": "trickle", "rate": 20000000, "count": 0}'
+for columns in 40 80 200; do
+	rm -rf seen
+	at_terminal --size "24x$columns" --screen "" \
+		"$GPUCLOUD_BIN" data cp -r "$(url s3 cut)" seen
+	is "$rc" 0 "at $columns columns" || note "$out $err"
+	unlike "$err" "WRAPPED" "no line is too long"
+	is "$(printf '%s\n' "$out" | grep -c 'gpucloud: 1 file, 80 MiB in ')" 1 "the sum stands there"
+	unlike "$out" "copying" "and nothing of the progress"
+done
+rm -rf seen
+at_terminal --size 24x100 'copying|\003' "$GPUCLOUD_BIN" data cp -r "$(url s3 cut)" seen
+is "$rc" 130 "Ctrl-C"
+like "$out" "hint: the same command goes on where this one was" "says how it goes on"
+at_terminal --size 24x100 "" "$GPUCLOUD_BIN" data cp -r "$(url s3 cut)" seen
+like "$out" "copying +[0-9]+%  [0-9.]+ [KM]iB of 80 MiB .*[0-9] of 1 files" "while it moves: how far"
+no_faults
+stop_fake
+finish
