@@ -268,12 +268,12 @@ pages() {
 		at=$((at + 1000))
 	done | signed | sed 's/.*/url = "&"/' >"$T/pages"
 }
-listing() { # COUNT
+listing() { # COUNT PREFIX
 	test="$server, list $1 keys"
-	pages "$1" "n$1/"
+	pages "$1" "$2"
 	for _ in $(seq "$ROUNDS"); do
 		for tool in $TOOLS; do
-			list "$tool" "n$1/" || continue
+			list "$tool" "$2" || continue
 			expect "other keys" test "$(grep -o '0[0-9]\{7\}' "$T/measured.out" |
 				sort -u | wc -l)" -eq "$1"
 		done
@@ -317,13 +317,14 @@ on_fakecloud() {
 	for n in $((KEYS / 10)) "$KEYS"; do
 		curl -sS -f -o "$T/answer" -d '{"bucket": "bucket", "prefix": "n'"$n"'/", "count": '"$n"'}' \
 			"$FAKE_CONTROL/_control/objects"
-		listing "$n"
+		listing "$n" "n$n/"
 	done
 	sh "$SERVERS/fakecloud.sh" stop "$T/fakecloud"
 }
 
 on_swift() {
 	server=Swift
+	SMALL=$((SMALL / 10)) # it takes some ten milliseconds for each
 	if ! sh "$SERVERS/swift.sh" start "$T/swift" 2>"$T/err"; then
 		result "Swift" "$(tail -n 1 "$T/err")"
 		return
@@ -331,7 +332,10 @@ on_swift() {
 	. "$T/swift/env"
 	settings "$SWIFT_URL"
 	one PUT ''
+	find "$T/small" -type f | sort | tail -n "+$((SMALL + 1))" | tr '\n' '\0' |
+		xargs -0 rm -f
 	on_server
+	listing "$SMALL" small/
 	sh "$SERVERS/swift.sh" stop "$T/swift"
 }
 
