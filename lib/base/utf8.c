@@ -76,12 +76,27 @@ static size_t decode(const unsigned char *s, size_t n, uint32_t *ret_c)
 	return len;
 }
 
+/* Most of what is long, as a page of a list, is ASCII. */
+static size_t count_ascii(const unsigned char *p, size_t n)
+{
+	size_t i = 0;
+	uint64_t word;
+
+	for (; n - i >= sizeof(word); i += sizeof(word)) {
+		memcpy(&word, p + i, sizeof(word));
+		if (word & UINT64_C(0x8080808080808080))
+			break;
+	}
+	return i;
+}
+
 bool gpc_utf8_valid(const char *s, size_t n)
 {
 	const unsigned char *p = (const unsigned char *)s;
 	uint32_t c;
 
-	for (size_t i = 0, len; i < n; i += len) {
+	for (size_t i = count_ascii(p, n), len; i < n;
+		i += len + count_ascii(p + i + len, n - i - len)) {
 		len = decode(p + i, n - i, &c);
 		if (len == 0)
 			return false;

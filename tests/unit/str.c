@@ -68,6 +68,16 @@ TEST(knows_valid_utf8)
 	for (size_t i = 0; i < COUNT(cases); i++)
 		assert_int_equal(gpc_utf8_valid(cases[i].text,
 			strlen(cases[i].text)), cases[i].ok);
+	/* wherever it stands in a long one */
+	for (size_t i = 0; i < COUNT(cases); i++)
+		for (int at = 0; at < 20; at++) {
+			gpc_autostr *text = gpc_format("%.*s%s(%.*s", at,
+				"0123456789abcdefghij", cases[i].text, 20 - at,
+				"0123456789abcdefghij");
+
+			assert_int_equal(gpc_utf8_valid(text, strlen(text)),
+				cases[i].ok);
+		}
 }
 
 TEST(measures_width)
