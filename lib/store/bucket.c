@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "dep/crypto.h"
 #include "store/objects_task.h"
 
 int gpc_bucket_open(struct gpc_store *s, const struct gpc_bucket_rules *rules,
@@ -122,9 +123,20 @@ void gpc_bucket_op_clear(struct gpc_bucket_op *op)
 int gpc_bucket_op_check(struct gpc_bucket_op *op, const struct gpc_body *body,
 	struct gpc_error *err)
 {
+	const struct gpc_bucket *b = op->bucket;
+	gpc_autoptr(gpc_sha256) *h = NULL;
+	int r;
+
 	op->check = body;
-	return op->bucket->rules->sum ? gpc_bucket_sum(op->bucket->rules, body,
-		&op->sum, err) : 0;
+	if (!b->rules->sum)
+		return 0;
+	/* Reading it once more for the signature would cost more than the hash. */
+	if (b->rules->signs_body && !b->anonymous)
+		h = gpc_sha256_new();
+	r = gpc_bucket_sum(b->rules, body, h, &op->sum, err);
+	if (r == 0 && h)
+		gpc_sha256_end_hex(h, op->request.body_sha256);
+	return r;
 }
 
 /* The host changes with the region; path and query do not. */

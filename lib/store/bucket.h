@@ -19,6 +19,7 @@
 #define GPC_BUCKET_ONE_PUT ((uint64_t)32 << 20)
 
 struct gpc_bucket_op;
+struct gpc_sha256;
 
 struct gpc_bucket {
 	const struct gpc_store *store;  /* borrowed: log, cancel, ops */
@@ -72,6 +73,7 @@ struct gpc_bucket_rules {
 	/* Only that version, else GPC_ECONFLICT. */
 	void (*pin)(struct gpc_request *r, const char *version);
 
+	bool signs_body;                /* sign hashes it, unless anonymous */
 	/* Checksums of whole objects; NULL: none. told: what a reply says of it. */
 	uint64_t (*sum)(uint64_t sum, const void *data, size_t n);
 	bool (*told)(const struct gpc_reply *reply, uint64_t *ret_sum);
@@ -139,8 +141,8 @@ int gpc_bucket_op_init(struct gpc_bucket_op *op, struct gpc_bucket *b,
 	struct gpc_error *err) gpc_must_check;
 void gpc_bucket_op_clear(struct gpc_bucket_op *op);
 GPC_CLEANUP_VALUE(gpc_bucket_op);
-/* A success must tell the checksum of this body, which must stay where it is, or
- * none. */
+/* A success must tell the checksum of this body, or none; it is the request's, and must
+ * stay where it is. */
 int gpc_bucket_op_check(struct gpc_bucket_op *op, const struct gpc_body *body,
 	struct gpc_error *err) gpc_must_check;
 /* The call of an op, for a loop; op must stay where it is until it is done. */
@@ -179,7 +181,8 @@ bool gpc_bucket_read_sum(const char *text, size_t n, size_t n_sum,
  * is forbidden here, adds none. GPC_EIO, GPC_EPROTO. */
 int gpc_bucket_add_md5(struct gpc_request *r, struct gpc_error *err)
 	gpc_must_check;
-/* All of a body by the sum of a service. */
+/* All of a body by the sum of a service, and added to h in the same go unless that is
+ * NULL. */
 int gpc_bucket_sum(const struct gpc_bucket_rules *rules,
-	const struct gpc_body *body, uint64_t *ret_sum, struct gpc_error *err)
-	gpc_must_check;
+	const struct gpc_body *body, struct gpc_sha256 *h, uint64_t *ret_sum,
+	struct gpc_error *err) gpc_must_check;

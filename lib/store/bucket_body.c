@@ -23,7 +23,8 @@ int gpc_bucket_bytes(const struct gpc_body *body, uint64_t at, void *part,
 }
 
 int gpc_bucket_sum(const struct gpc_bucket_rules *rules,
-	const struct gpc_body *body, uint64_t *ret_sum, struct gpc_error *err)
+	const struct gpc_body *body, struct gpc_sha256 *h, uint64_t *ret_sum,
+	struct gpc_error *err)
 {
 	char part[65536];
 	uint64_t sum = 0;
@@ -37,6 +38,8 @@ int gpc_bucket_sum(const struct gpc_bucket_rules *rules,
 		if (r < 0)
 			return r;
 		sum = rules->sum(sum, data, n);
+		if (h)
+			gpc_sha256_add(h, data, n);
 		at += n;
 	}
 	*ret_sum = sum;

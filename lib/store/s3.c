@@ -129,6 +129,7 @@ static const struct gpc_bucket_rules rules = {
 	.looks = look,
 	.heads_are_mute = true,
 	.pin = pin,
+	.signs_body = true,
 	.sum = gpc_crc64nvme,
 	.told = told_sum,
 	.join = gpc_crc64nvme_join,
