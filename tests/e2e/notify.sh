@@ -17,9 +17,16 @@ PATH=$(dirname "$GPUCLOUD_BIN"):$PATH
 export PATH
 cat >told.yaml <<'Y'
 name: Told
+envs: {TOLD: null}
 secrets: {TOKEN: null}
 run: |
-  [ "$GPUCLOUD_ATTEMPT" -gt 1 ] && exit 4
+  if [ "$GPUCLOUD_ATTEMPT" -gt 1 ]; then # once its start was told
+    for _ in $(seq 300); do
+      grep -q '^start .* 2 ' "$TOLD" && exit 4
+      sleep 0.1
+    done
+    exit 5
+  fi
   echo 1 >"$GPUCLOUD_CHECKPOINT_DIR/n"
   gpucloud checkpoint save -q
   echo ready
@@ -38,7 +45,7 @@ is "$(printf '%s' "$err" | grep -c 'runs here')" 0 "nobody is an answer too"
 sed 's|./tell.sh|./nosuch.sh|' told.yaml >nosuch.yaml
 run gpc submit -d nosuch.yaml
 is "$rc" 3 "a program that is not there"
-like "$err" 'nosuch.yaml:10:1: notify: cannot read .*/nosuch.sh' "is named"
+like "$err" 'nosuch.yaml:17:1: notify: cannot read .*/nosuch.sh' "is named"
 run gpc submit -d --notify 'tell.sh a b' told.yaml
 is "$rc" 2 "a command is no line"
 like "$err" 'a map such as \{command' "but a list, which it says"
