@@ -104,6 +104,19 @@ static void hint_at_folder(const struct source *s, struct gpc_error *err)
 			"that is in it");
 }
 
+/* An answer to HEAD has no words of its own. */
+static int fail_absent(const struct source *s, struct gpc_error *err)
+{
+	gpc_autostr *name = gpc_location_name(&s->at, NULL);
+	struct gpc_error why = *err;
+
+	gpc_fail(err, GPC_ENOTFOUND, "%s: nothing is there", name);
+	memcpy(err->request_id, why.request_id, sizeof(why.request_id));
+	err->http = why.http;
+	hint_at_folder(s, err);
+	return -GPC_ENOTFOUND;
+}
+
 /* A refusal of HEAD has no words: a list has, or shows that only the bytes may not be
  * read, which their request will tell. */
 static int look_in_list(struct source *s, struct gpc_error *err)
@@ -128,8 +141,8 @@ static int look_at_one(struct source *s, struct gpc_error *err)
 
 	if (r == -GPC_EAUTH)
 		return look_in_list(s, err);
-	if (r == -GPC_ENOTFOUND && err && !err->hint[0])
-		hint_at_folder(s, err);
+	if (r == -GPC_ENOTFOUND)
+		return fail_absent(s, err);
 	if (r)
 		return r;
 	s->size = info.size;
@@ -296,11 +309,9 @@ static int copy_as_one(struct copy *k, struct source *s, struct gpc_error *err)
 		*end = '\0';
 		r = look_at_one(s, err);
 	}
-	if (r == -GPC_ENOTFOUND) {
-		r = gpc_fail(err, GPC_ENOTFOUND, "%s: nothing is there",
+	if (r == -GPC_ENOTFOUND)
+		return gpc_fail(err, GPC_ENOTFOUND, "%s: nothing is there",
 			s->at.word);
-		return r;
-	}
 	return r ? r : copy_one(k, s, err);
 }
 

@@ -146,7 +146,7 @@ static int list_bucket(struct ls *s, struct gpc_error *err)
 	s->skip = strlen(s->at.key);
 	r = gpc_objects_list(s->at.objects, s->at.key, NULL, delimiter,
 		add_object, s, err);
-	if (!r && alone && why.code && !s->files && !s->folders) {
+	if (!r && alone == -GPC_EAUTH && !s->files && !s->folders) {
 		*err = why;
 		return alone;
 	}

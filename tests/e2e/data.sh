@@ -251,8 +251,14 @@ for to in s3 oss gs; do
 done
 run gpc data ls "$(url s3 t/)"
 unlike "$out" "$(printf '\033')" "names are made harmless"
-run gpc data ls "$(url s3 nothing/)"
-is "$rc" 5 "ls of nothing"
+for word in nothing/ nothing; do
+	run gpc data ls "$(url s3 $word)"
+	is "$rc" 5 "ls of $word"
+	like "$err" "nothing is there" "says so"
+done
+run gpc data cp "$(url s3 nothing)" x
+is "$rc" 5 "cp of nothing"
+like "$err" "s3://bucket/nothing: nothing is there \(request [0-9A-Z]+\)" "says so"
 run gpc data ls into
 like "$out" "4 B +name" "ls of a folder here"
 run gpc data ls tree -r -o name

@@ -167,22 +167,22 @@ check "to the end" cmp huge int/huge
 is "$(all_files int)" "./huge" "with nothing beside it"
 
 # --- on a terminal ----------------------------------------------------------------------------
-fault '{"service": "s3", "operation": "GetObject", "do": "trickle", "rate": 20000000, "count": 0}'
+fault '{"service": "s3", "operation": "GetObject", "do": "trickle", "rate": 8000000, "count": 0}'
 for columns in 40 80 200; do
 	rm -rf seen
 	at_terminal --size "24x$columns" --screen "" \
-		"$GPUCLOUD_BIN" data cp -r "$(url s3 cut)" seen
+		"$GPUCLOUD_BIN" data cp -r "$(url s3 big)" seen
 	is "$rc" 0 "at $columns columns" || note "$out $err"
 	unlike "$err" "WRAPPED" "no line is too long"
-	is "$(printf '%s\n' "$out" | grep -c 'gpucloud: 1 file, 80 MiB in ')" 1 "the sum stands there"
+	is "$(printf '%s\n' "$out" | grep -c 'gpucloud: 1 file, 20 MiB in ')" 1 "the sum stands there"
 	unlike "$out" "copying" "and nothing of the progress"
 done
 rm -rf seen
-at_terminal --size 24x100 'copying|\003' "$GPUCLOUD_BIN" data cp -r "$(url s3 cut)" seen
+at_terminal --size 24x100 'copying|\003' "$GPUCLOUD_BIN" data cp -r "$(url s3 big)" seen
 is "$rc" 130 "Ctrl-C"
 like "$out" "hint: the same command goes on where this one was" "says how it goes on"
-at_terminal --size 24x100 "" "$GPUCLOUD_BIN" data cp -r "$(url s3 cut)" seen
-like "$out" "copying +[0-9]+%  [0-9.]+ [KM]iB of 80 MiB .*[0-9] of 1 files" "while it moves: how far"
+at_terminal --size 24x100 "" "$GPUCLOUD_BIN" data cp -r "$(url s3 big)" seen
+like "$out" "copying +[0-9]+%  [0-9.]+ [KM]iB of 20 MiB .*[0-9] of 1 files" "while it moves: how far"
 no_faults
 stop_fake
 finish
