@@ -20,6 +20,9 @@ start() {
 	job=$(gpc submit -q -d --env "GO=$go" job.yaml)
 	wait_until 30 in_state "$job" RUNNING
 }
+# What the program of the job that runs has in ckpt/state.
+state_file() { find "$XDG_STATE_HOME/gpucloud/nodes" -path '*/ckpt/state'; }
+has_state() { [ -n "$(state_file)" ]; }
 harm() { # FILE HOW
 	case $2 in
 	emptied) : >"$1" ;;
@@ -98,7 +101,7 @@ job=$(gpc submit -q -d --env "GO=$go" saves.yaml)
 wait_until 30 in_state "$job" RUNNING
 rm -rf "$STORE/jobs/$job/checkpoints"
 echo harm >"$STORE/jobs/$job/checkpoints"
-wait_until 30 test -e "$(find "$XDG_STATE_HOME/gpucloud/nodes" -path '*/ckpt/state')"
+wait_until 30 has_state
 run gpc checkpoint save --timeout 8s "$job"
 is "$rc" 7 "checkpoints/ is a file: save gives up in time" || note "$err"
 like "$err" "cannot create .*checkpoints/" "checkpoints/ is a file: and said what fails"
@@ -124,12 +127,14 @@ saved() {
 	go=$T/go-$1
 	job=$(gpc submit -q -d --env "GO=$go" steps.yaml)
 	wait_until 30 in_state "$job" RUNNING
-	wait_until 30 test -e "$(find "$XDG_STATE_HOME/gpucloud/nodes" -path '*/ckpt/state')"
+	wait_until 30 has_state
 	older=$(gpc checkpoint save "$job")
 	find "$STORE/jobs/$job/1/blobs" -type f | sort >"$T/older-blobs"
-	sleep 0.2 # another state than the one before
+	state=$(cat "$(state_file)")
+	wait_until 30 has_gone_on
 	newer=$(gpc checkpoint save "$job")
 }
+has_gone_on() { [ "$(cat "$(state_file)")" != "$state" ]; }
 # own_blobs: what only the newer checkpoint needs; its list is the first one put.
 own_blobs() { find "$STORE/jobs/$job/1/blobs" -type f | sort | comm -13 "$T/older-blobs" -; }
 

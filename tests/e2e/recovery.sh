@@ -217,7 +217,9 @@ else
 	run gpc supervise --once
 	is "$rc" 0 "another supervisor has to wait"
 	like "$err" "silent for [0-9]+" "and says for how long the other one has been silent"
+	silent_for "$job" 32
 	like "$(gpc status "$job")" "silent for [0-9]+" "as status does"
+	silent_for "$job" 32
 	run gpc release --orphans -n -o json
 	is "$(printf '%s' "$out" | jq -r '.rows[] | [.job, .provider, .rate_per_hour.amount,
 		(.since | type), (.node | type)] | join(" ")')" \

@@ -56,9 +56,10 @@ run gpc update "$job" --priority 1001
 is "$rc" 2 "a priority that is none"
 run gpc update "$job" --notify 'echo done'
 is "$rc" 2 "a command is a list"
-run gpc update "$job" --notify https://example.org/hook
-is "$rc" 3 "addresses are not built yet"
-like "$err" "example.org/hook': addresses are not built" "which it says"
+run gpc update "$job" --notify http://example.org/hidden-hook
+is "$rc" 2 "an address that others on the way would see"
+like "$err" "http:// would tell it" "which it says"
+unlike "$out$err" "hidden-hook" "without repeating it"
 run gpc update "$job" --notify @nosuch
 is "$rc" 5 "a file that is not there"
 run gpc update "$job" --time soon
