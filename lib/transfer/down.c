@@ -56,14 +56,11 @@ static int resume(struct gpc_move *m, struct gpc_error *err)
 
 static int begin(struct gpc_move *m, struct gpc_error *err)
 {
-	gpc_autostr *identity = NULL;
 	int r = m->place.used ? gpc_place_empty(&m->place, err) : 0;
 
 	m->place.used = true;
-	if (r == 0 && m->n > 1 && m->source.seen) {
-		identity = gpc_move_identity(m);
-		gpc_notes_begin(&m->notes, identity, NULL);
-	}
+	if (r == 0 && m->n > 1 && m->source.seen)
+		gpc_move_begin_notes(m);
 	return r;
 }
 

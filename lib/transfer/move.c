@@ -117,6 +117,8 @@ void gpc_move_fail(struct gpc_move *m, int r, const struct gpc_error *err)
 {
 	if (m->r < 0 || m->again)
 		return;
+	if (r == -GPC_ECANCELED && gpc_transfer_canceled(m->t))
+		return;                 /* it is no failure of the item's */
 	if (is_forgotten(m, r)) {
 		m->again = true;
 		return;
@@ -183,7 +185,8 @@ void gpc_move_settle(struct gpc_move *m)
 
 void gpc_move_cut(struct gpc_move *m, struct gpc_net_loop *loop)
 {
-	bool some = false;
+	/* What an earlier try left and nobody has looked at yet is as good as it was. */
+	bool some = !m->begun && gpc_notes_size(&m->notes) > 0;
 
 	for (int i = 0; m->n > 1 && i < m->n; i++)
 		some |= m->pieces[i].done > 0;

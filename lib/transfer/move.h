@@ -57,6 +57,7 @@ struct gpc_move {
 	int running;                    /* requests */
 	bool alone;                     /* one request at a time, for now */
 	bool ended, again, dropping;
+	bool begun;                     /* its notes are of this try */
 	int again_n;
 	uint64_t told_size;             /* as counted in all_bytes */
 	uint64_t counted, resumed;      /* of it in bytes, in resumed */
@@ -155,6 +156,8 @@ char *gpc_move_identity(const struct gpc_move *m);
 /* Takes what the notes have of the same transfer: 1, or 0 when there is nothing. */
 int gpc_move_resume(struct gpc_move *m, struct gpc_error *err) gpc_must_check;
 void gpc_move_note(struct gpc_move *m, int i);
+/* Notes of now: the identity, and the upload if there is one. */
+void gpc_move_begin_notes(struct gpc_move *m);
 /* Where uploads note, by the names of both ends. */
 void gpc_move_open_notes(struct gpc_move *m);
 

@@ -163,6 +163,7 @@ int gpc_move_resume(struct gpc_move *m, struct gpc_error *err)
 	char *upload = NULL;
 	bool ok = gpc_notes_read(&m->notes, &s, m->pieces, &upload);
 
+	m->begun = true;
 	if (ok && (upload != NULL) == s.parts) {
 		m->upload = upload;
 		count_resumed(m);
@@ -173,6 +174,14 @@ int gpc_move_resume(struct gpc_move *m, struct gpc_error *err)
 	else
 		free(upload);
 	return gpc_move_plan(m, m->size, m->n > 1 ? m->part_size : 0, err);
+}
+
+void gpc_move_begin_notes(struct gpc_move *m)
+{
+	gpc_autostr *identity = gpc_move_identity(m);
+
+	gpc_notes_begin(&m->notes, identity, m->upload);
+	m->begun = true;
 }
 
 void gpc_move_note(struct gpc_move *m, int i)

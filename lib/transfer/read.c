@@ -144,15 +144,12 @@ static int looked(struct gpc_ask *a, const struct gpc_object_result *result,
 	struct gpc_error *err)
 {
 	struct gpc_move *m = a->m;
-	gpc_autostr *identity = NULL;
 
 	(void)result;
 	(void)err;
 	m->alone = false;
-	if (m->way == &gpc_move_down && !m->again) {
-		identity = gpc_move_identity(m);
-		gpc_notes_begin(&m->notes, identity, NULL);
-	}
+	if (m->way == &gpc_move_down && !m->again)
+		gpc_move_begin_notes(m);
 	return 0;
 }
 

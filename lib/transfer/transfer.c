@@ -198,7 +198,7 @@ static int turn(struct gpc_transfer *t, int ms, struct gpc_error *err)
 	if (gpc_transfer_canceled(t))
 		return fail_canceled(t, err);
 	gpc_transfer_pump(t);
-	if (t->running == 0 && t->moves)
+	if (t->running == 0 && t->moves && !gpc_transfer_canceled(t))
 		return gpc_fail(err, GPC_EIO, "nothing moves, which must not happen");
 	r = gpc_net_loop_run(t->loop, ms, NULL, err);
 	if (gpc_transfer_canceled(t))

@@ -9,15 +9,13 @@ static int begun(struct gpc_ask *a, const struct gpc_object_result *result,
 	struct gpc_error *err)
 {
 	struct gpc_move *m = a->m;
-	gpc_autostr *identity = NULL;
 
 	if (!result->text || !*result->text)
 		return gpc_fail(err, GPC_EPROTO,
 			"the server began an upload but did not name it");
 	m->upload = gpc_strdup(result->text);
 	m->alone = false;
-	identity = gpc_move_identity(m);
-	gpc_notes_begin(&m->notes, identity, m->upload);
+	gpc_move_begin_notes(m);
 	return 0;
 }
 

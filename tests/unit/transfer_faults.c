@@ -86,6 +86,39 @@ TEST(a_download_goes_on_after_a_kill)
 	down_goes_on(true);
 }
 
+static struct gpc_cancel *to_cancel;
+
+static void on_alarm(int number)
+{
+	to_cancel->signal = number;
+}
+
+/* Interrupted again, before it is known whether the object is still the same. */
+TEST(a_second_cancel_loses_nothing)
+{
+	gpc_autostr *path = bed_put("large", LARGE), *back = bed_path("back");
+	struct bed_run cut = {0}, run = {0};
+
+	down_is_cut(back, false);
+	bed_fault("{\"operation\": \"HeadObject\", \"do\": \"hang\", "
+		"\"seconds\": 120}");
+	bed_begin(&cut, in_parts);
+	bed_down(&cut, "large", back, NULL, LARGE);
+	to_cancel = &cut.cancel;
+	signal(SIGALRM, on_alarm);
+	alarm(1);
+	bed_finish(&cut, -GPC_ECANCELED);
+	assert_int_equal(cut.done + cut.failed, 0);
+	bed_no_faults();
+	bed_begin(&run, in_parts);
+	bed_down(&run, "large", back, NULL, LARGE);
+	bed_finish(&run, 0);
+	assert_int_equal(run.done, 1);
+	assert_true(run.counts.resumed >= 2 * PART);
+	bed_assert_same(path, back);
+	nothing_stays(1);
+}
+
 TEST(a_range_goes_on_in_its_middle)
 {
 	gpc_autostr *path = bed_put("large", LARGE), *back = bed_path("back");
@@ -691,6 +724,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		OVER(a_download_goes_on_after_a_cancel),
 		OVER(a_download_goes_on_after_a_kill),
+		OVER(a_second_cancel_loses_nothing),
 		OVER(a_range_goes_on_in_its_middle),
 		OVER(a_download_begins_anew_for_a_new_object),
 		OVER(an_upload_goes_on_after_a_cancel),
