@@ -7,8 +7,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "base/path.h"
@@ -19,6 +17,7 @@
 #include "cmd/help.h"
 #include "cmd/interrupt.h"
 #include "cmd/plugin.h"
+#include "cmd/screen.h"
 
 /* A file that took the place of a closed stdout would get our output. Reading
  * for 1 and 2, writing for 0: using them is then an error, as it should be. */
@@ -29,14 +28,6 @@ static void fill_std_fds(void)
 			open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
 			_exit(1);
 	}
-}
-
-static int terminal_width(int fd)
-{
-	struct winsize size;
-
-	return isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 ?
-		size.ws_col : 0;
 }
 
 static bool env_set(const char *name)
@@ -71,11 +62,11 @@ static void set_up_streams(struct gpc_cmd *c)
 
 	c->out.to = stdout;
 	c->out.format = g->json ? GPC_OUT_JSON : g->format;
-	c->out.width = terminal_width(STDOUT_FILENO);
+	c->out.width = gpc_terminal_width(STDOUT_FILENO);
 	c->out.color = want_color(c, out_tty);
 	c->talk.to = stderr;
 	c->talk.tty = isatty(STDERR_FILENO);
-	c->talk.width = terminal_width(STDERR_FILENO);
+	c->talk.width = gpc_terminal_width(STDERR_FILENO);
 	c->talk.dumb = !env_set("TERM") || gpc_eq(getenv("TERM"), "dumb");
 	c->talk.color = want_color(c, c->talk.tty);
 	c->talk.quiet = g->quiet;

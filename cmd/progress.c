@@ -10,6 +10,7 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "cmd/screen.h"
 
 enum { REDRAW_MS = 100, RATE_WINDOW_MS = 3000 };
 
@@ -60,6 +61,16 @@ static void add_bytes(struct gpc_progress *p, struct gpc_buf *b)
 	}
 }
 
+/* A window may be made narrower meanwhile. */
+static size_t room(struct gpc_progress *p)
+{
+	int width = gpc_terminal_width(fileno(p->talk->to));
+
+	if (width > 0)
+		p->talk->width = width;
+	return p->talk->width > 1 ? (size_t)p->talk->width - 1 : 79;
+}
+
 static void draw(struct gpc_progress *p)
 {
 	static const char wheel[] = "|/-\\";
@@ -84,10 +95,9 @@ static void draw(struct gpc_progress *p)
 		gpc_buf_addf(&b, " %s", p->text);
 	gpc_autostr *safe = gpc_str_printable(b.data, b.len);
 	/* a line that wraps cannot be drawn over; bytes bound columns above */
-	size_t room = p->talk->width > 1 ? (size_t)p->talk->width - 1 : 79;
-	size_t n = strlen(safe);
-	if (n > room) {
-		n = room;
+	size_t most = room(p), n = strlen(safe);
+	if (n > most) {
+		n = most;
 		while (n && ((unsigned char)safe[n] & 0xc0) == 0x80)
 			n--;
 	}

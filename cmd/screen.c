@@ -6,9 +6,19 @@
 
 #include <sys/ioctl.h>
 #include <termios.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/str.h"
+
+int gpc_terminal_width(int fd)
+{
+	struct gpc_screen s = { .fd = fd };
+
+	if (isatty(fd))
+		gpc_screen_measure(&s);
+	return s.width;
+}
 
 bool gpc_screen_measure(struct gpc_screen *s)
 {

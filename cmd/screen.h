@@ -12,6 +12,8 @@ struct gpc_screen {
 	int drawn;                /* lines that stand there, cursor below them */
 	bool resized;             /* they may have been broken anew */
 };
+/* Columns of a terminal; 0 = it is none, or does not say. */
+int gpc_terminal_width(int fd);
 /* Looks at the terminal's size; true when it is another than before. */
 bool gpc_screen_measure(struct gpc_screen *s);
 /* Draws text in place of the one before, by one write: what is too wide is cut,
