@@ -196,8 +196,8 @@ const struct gpc_command gpc_command_check = {
 	.usage = "[OPTION]... [PROVIDER]",
 	.about = "Asks each cloud who you are to it, and says where that comes "
 		"from, until when it is good and in which region; and tries "
-		"what the store lets you do: read, write, delete, and keep the "
-		"journal of jobs. PROVIDER is one of local, store, aws, "
+		"what the store lets you do: write, read, list, delete, and keep "
+		"the journal of jobs. PROVIDER is one of local, store, aws, "
 		"alibaba, gcp; by default all of them are looked at, and clouds "
 		"that nobody set up are no failure.\n"
 		"Secrets are never shown. Objects that are put to try the store "

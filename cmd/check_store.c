@@ -29,37 +29,67 @@ void gpc_check_absent(struct gpc_check_row *row, const struct gpc_error *why)
 	row->searched = gpc_steal(&row->problem);
 }
 
-/* Put, read back, deleted. */
-static void try_writes(struct gpc_store *s, struct gpc_check_row *row)
+/* A step of which the failure is told; the others are tried all the same. */
+static void note(struct gpc_check_row *row, const char *word, int r,
+	const struct gpc_error *why)
+{
+	if (r < 0)
+		gpc_check_failed(row, why);
+	else
+		gpc_strv_add(&row->may, word);
+}
+
+static int read_back(struct gpc_store *s, const char *key, const char *text,
+	struct gpc_error *err)
 {
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	int r = gpc_store_get(s, key, strlen(text) + 1, &b, err);
+
+	if (!r && strcmp(gpc_buf_str(&b), text) != 0)
+		r = gpc_fail(err, GPC_EPROTO, "%s: what was just put reads "
+			"back as something else", s->url);
+	return r;
+}
+
+struct search { const char *key; bool found; };
+
+static int compare(void *arg, const struct gpc_object *o)
+{
+	struct search *x = arg;
+
+	x->found = gpc_eq(o->key, x->key);
+	return x->found;
+}
+
+static int find(struct gpc_store *s, const char *key, struct gpc_error *err)
+{
+	struct search x = { .key = key };
+	int r = gpc_store_list(s, key, NULL, compare, &x, err);
+
+	if (!r && !x.found)
+		r = gpc_fail(err, GPC_EPROTO, "%s: what was just put is not "
+			"in its list", s->url);
+	return r;
+}
+
+/* Put, read back, found in a list, deleted. */
+static void try_writes(struct gpc_store *s, struct gpc_check_row *row)
+{
 	struct gpc_error why = {0};
 	char key[KEY_MAX] = "probe/", text[25];
 	int r;
 
 	gpc_rand_base32(key + strlen(key), 20);
 	gpc_rand_base32(text, 24);
-	if (gpc_store_put(s, key, text, strlen(text), 0, &why) < 0) {
-		gpc_wrap(&why, -(int)why.code, "it cannot be written");
-		gpc_check_failed(row, &why);
+	r = gpc_store_put(s, key, text, strlen(text), 0, &why);
+	note(row, "write", gpc_wrap(&why, r, "it cannot be written"), &why);
+	if (r < 0)
 		return;
-	}
-	r = gpc_store_get(s, key, sizeof(text), &b, &why);
-	if (!r && strcmp(gpc_buf_str(&b), text) != 0)
-		r = gpc_fail(&why, GPC_EPROTO, "%s: what was just put reads "
-			"back as something else", s->url);
-	if (r)
-		gpc_check_failed(row, &why);
-	else
-		gpc_strv_add(&row->may, "read");
-	gpc_strv_add(&row->may, "write");
-	if (gpc_store_del(s, key, &why) < 0) {
-		gpc_wrap(&why, -(int)why.code, "%s cannot be deleted again",
-			key);
-		gpc_check_failed(row, &why);
-	} else {
-		gpc_strv_add(&row->may, "delete");
-	}
+	note(row, "read", read_back(s, key, text, &why), &why);
+	note(row, "list", find(s, key, &why), &why);
+	r = gpc_store_del(s, key, &why);
+	note(row, "delete", gpc_wrap(&why, r, "%s cannot be deleted again",
+		key), &why);
 }
 
 static void try_journal(struct gpc_store *s, struct gpc_check_row *row)

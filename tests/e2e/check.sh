@@ -362,11 +362,11 @@ bucket() { # [VARIABLE=VALUE…]
 }
 may() { printf %s "$out" | jq -r '.rows[0].may | join(" ")'; }
 bucket
-is "$rc $(may)" "0 read write delete journal" "a store in a bucket" || note "$err"
+is "$rc $(may)" "0 write read list delete journal" "a store in a bucket" || note "$err"
 for how in ignore refuse; do
 	control settings "{\"conditions\": \"$how\"}"
 	bucket
-	is "$rc $(may)" "0 read write delete" "conditions that a store would $how: no journal" ||
+	is "$rc $(may)" "0 write read list delete" "conditions that a store would $how: no journal" ||
 		note "$err"
 done
 control settings '{"conditions": "honour"}'
@@ -382,15 +382,15 @@ is "$rc" 4 "so it is when everything is looked at"
 is "$(printf '%s\n' "$out" | grep -c failed)" 2 "what fails is shown"
 look store "$OSS_AK" "$OSS_SK" "OSS_ENDPOINT=$FAKE_OSS" ALIBABA_CLOUD_REGION_ID=cn-hangzhou \
 	GPUCLOUD_STORE=oss://bucket/x
-is "$rc $(may)" "0 read write delete journal" "a store in OSS" || note "$err"
+is "$rc $(may)" "0 write read list delete journal" "a store in OSS" || note "$err"
 look store GCE_METADATA_HOST="${FAKE_GCE_METADATA#http://}" \
 	"CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE=$FAKE_GCS" GPUCLOUD_STORE=gs://bucket/x
-is "$rc $(may)" "0 read write delete journal" "a store in Cloud Storage" || note "$err"
+is "$rc $(may)" "0 write read list delete journal" "a store in Cloud Storage" || note "$err"
 look store "CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE=$FAKE_GCS" GPUCLOUD_STORE=gs://bucket/x
 is "$rc" 4 "a store whose cloud was not set up: 4" || note "$err"
 gpc submit -q -- true 2>/dev/null
 look store
-is "$rc $(may)" "0 read write delete journal" "a store in a folder"
+is "$rc $(may)" "0 write read list delete journal" "a store in a folder"
 is "$(ls "$STORE/probe" 2>/dev/null)" "" "nothing is left in the folder"
 
 # --- whoever needs no credentials is not asked for any ---
