@@ -4,7 +4,12 @@
 #include "dep/dl.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+
+#include "base/fd.h"
+#include "base/str.h"
 
 static int fail_dl(const struct gpc_dl *dl, struct gpc_error *err,
 	const char *why)
@@ -17,22 +22,49 @@ static int fail_dl(const struct gpc_dl *dl, struct gpc_error *err,
 	return -GPC_EUNSUPPORTED;
 }
 
-static void *open_any(const struct gpc_dl *dl)
+/* The first name is this system's usual one: why that did not open is what is
+ * worth telling. */
+static void *open_any(const struct gpc_dl *dl, char **ret_why)
 {
 	void *handle = NULL;
 
-	for (size_t i = 0; !handle && i < 4 && dl->names[i]; i++)
+	for (size_t i = 0; !handle && i < 4 && dl->names[i]; i++) {
+		const char *why;
+
 		handle = dlopen(dl->names[i], RTLD_NOW | RTLD_LOCAL);
+		why = handle ? NULL : dlerror();
+		if (why && !*ret_why)
+			*ret_why = gpc_strdup(why);
+	}
 	return handle;
+}
+
+/* 0, or the errno of opening any file at all: then nothing is missing that one
+ * could install. dlerror has only text, in the user's language. */
+static int shortage(void)
+{
+	gpc_autofd fd = open("/", O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? errno : 0;
+}
+
+static int fail_open(const struct gpc_dl *dl, const char *why,
+	struct gpc_error *err)
+{
+	int sys = shortage();
+
+	return sys ? gpc_fail_sys(err, sys, "cannot load %s", dl->title) :
+		fail_dl(dl, err, why);
 }
 
 static int load(struct gpc_dl *dl, struct gpc_error *err)
 {
-	void *handle = open_any(dl);
+	gpc_autostr *name_why = NULL;
+	void *handle = open_any(dl, &name_why);
 	const char *why;
 
 	if (!handle)
-		return fail_dl(dl, err, dlerror());
+		return fail_open(dl, name_why, err);
 	for (const struct gpc_dl_symbol *s = dl->symbols; s->name; s++) {
 		void *address = dlsym(handle, s->name);
 

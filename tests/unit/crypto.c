@@ -3,7 +3,9 @@
  * first use. */
 #include "test.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <sys/resource.h>
 
 #include "base/encode.h"
 #include "base/fd.h"
@@ -109,6 +111,34 @@ TEST(names_a_missing_symbol)
 	assert_ok(gpc_dl_open(&good, &err));
 	assert_non_null(table.there);
 	assert_null(table.optional);
+}
+
+/* That no file can be opened at all is not told as a library that lacks. */
+TEST(tells_a_shortage_from_a_missing_library)
+{
+	static struct { void *there; } table;
+	static const struct gpc_dl_symbol symbols[] = {
+		{"cosf", offsetof(__typeof__(table), there), false},
+		{NULL, 0, false},
+	};
+	static struct gpc_dl dl = GPC_DL_INIT("libm", "libm6", symbols, &table,
+		"libnothing-at-all.so.7", "libnothing.7.dylib");
+	struct gpc_error err = {0};
+	struct rlimit old, none;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = (struct rlimit){.rlim_cur = 0, .rlim_max = old.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	int r = gpc_dl_open(&dl, &err);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(r, -GPC_EIO);
+	assert_int_equal(err.sys, EMFILE);
+	assert_has(err.hint, "ulimit -n");
+
+	err = (struct gpc_error){0};
+	assert_fails(gpc_dl_open(&dl, &err), GPC_EUNSUPPORTED);
+	assert_has(err.msg, "libnothing-at-all.so.7");
+	assert_has(err.hint, "libm6");
 }
 
 /* RFC 4231, cases 1 to 4, 6 and 7; keys and data of one byte repeated or text. */
@@ -351,6 +381,7 @@ int main(void)
 		cmocka_unit_test(wipes),
 		cmocka_unit_test(names_a_missing_library),
 		cmocka_unit_test(names_a_missing_symbol),
+		cmocka_unit_test(tells_a_shortage_from_a_missing_library),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
