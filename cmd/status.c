@@ -255,10 +255,16 @@ static int gather(struct gpc_cmd *c, struct gpc_session *s,
 	return 0;
 }
 
-static const char *no_jobs(const struct status *o)
+/* Owned. */
+static char *no_jobs(const struct gpc_cmd *c, const struct gpc_session *s)
 {
-	return o->all ? "no jobs" : "no jobs that are unfinished or ended "
-		"within 24 hours (--all shows older ones)";
+	const struct status *o = c->ctx;
+
+	if (!s->store)
+		return gpc_format("no jobs: there is no store at %s",
+			c->store_url);
+	return gpc_strdup(o->all ? "no jobs" : "no jobs that are unfinished "
+		"or ended within 24 hours (--all shows older ones)");
 }
 
 static int list(struct gpc_cmd *c, struct gpc_session *s,
@@ -269,14 +275,17 @@ static int list(struct gpc_cmd *c, struct gpc_session *s,
 
 	if (!r)
 		r = gpc_out_rows(&c->out, &table, rows.v, rows.n, err);
-	if (!r && !rows.n && c->out.format <= GPC_OUT_WIDE)
-		gpc_say(&c->talk, "%s", no_jobs(c->ctx));
+	if (!r && !rows.n && c->out.format <= GPC_OUT_WIDE) {
+		gpc_autostr *none = no_jobs(c, s);
+
+		gpc_say(&c->talk, "%s", none);
+	}
 	return r;
 }
 
 /* --- again and again ------------------------------------------------------- */
 struct watched {
-	struct gpc_session *session;
+	struct gpc_session *session;    /* owned */
 	char job[GPC_JOB_ID_SIZE];      /* "" = the list */
 	struct gpc_watching watching;
 	struct rows rows;
@@ -305,13 +314,30 @@ static int list_event(struct gpc_cmd *c, const struct rows *rows,
 	return gpc_out_event(&c->out, "job", j, err);
 }
 
+/* The first job may be submitted while one looks on, and makes the store. */
+static int find_store(struct gpc_cmd *c, struct watched *w,
+	struct gpc_error *err)
+{
+	struct gpc_session *s = NULL;
+	int r = w->session->store ? 0 :
+		gpc_cmd_session(c, GPC_STORE_MUST_BE, &s, err);
+
+	if (s) {
+		gpc_session_free(w->session);
+		w->session = s;
+	}
+	return r == -GPC_ENOTFOUND ? 0 : r;
+}
+
 static int look_at_list(struct gpc_cmd *c, void *arg, struct gpc_buf *mark,
 	bool *ret_over, struct gpc_error *err)
 {
 	struct watched *w = arg;
 	gpc_auto(rows) struct rows rows = {0};
-	int r = gather(c, w->session, &w->rows, &rows, err);
+	int r = find_store(c, w, err);
 
+	if (!r)
+		r = gather(c, w->session, &w->rows, &rows, err);
 	*ret_over = false;
 	if (r)
 		return r;
@@ -322,8 +348,11 @@ static int look_at_list(struct gpc_cmd *c, void *arg, struct gpc_buf *mark,
 		mark_row(mark, row);
 	if (c->out.format == GPC_OUT_JSON)
 		return list_event(c, &w->rows, err);
-	if (!w->rows.n && c->out.format <= GPC_OUT_WIDE)
-		return gpc_out_print(&c->out, err, "%s\n", no_jobs(c->ctx));
+	if (!w->rows.n && c->out.format <= GPC_OUT_WIDE) {
+		gpc_autostr *none = no_jobs(c, w->session);
+
+		return gpc_out_print(&c->out, err, "%s\n", none);
+	}
 	return gpc_out_rows(&c->out, &table, w->rows.v, w->rows.n, err);
 }
 
@@ -387,16 +416,17 @@ static int look_at_job(struct gpc_cmd *c, void *arg, struct gpc_buf *mark,
 	return show(c, w->session, w->job, &v, err);
 }
 
-static int show_one(struct gpc_cmd *c, struct gpc_session *s,
-	struct watched *w, struct gpc_error *err)
+static int show_one(struct gpc_cmd *c, struct watched *w,
+	struct gpc_error *err)
 {
 	const struct status *o = c->ctx;
+	struct gpc_session *s = w->session;
 	gpc_auto(gpc_view) struct gpc_view v = {0};
 	int r;
 
 	if (!s->store)
 		return gpc_fail(err, GPC_ENOTFOUND, "there is no job %s, and "
-			"no store yet", c->argv[0]);
+			"no store at %s", c->argv[0], c->store_url);
 	if (!o->watch)
 		r = gpc_view_find(s, c->argv[0], &v, err);
 	else
@@ -411,22 +441,21 @@ static int show_one(struct gpc_cmd *c, struct gpc_session *s,
 static int run(struct gpc_cmd *c, struct gpc_error *err)
 {
 	const struct status *o = c->ctx;
-	gpc_autoptr(gpc_session) *s = NULL;
 	struct watched w = {0};
 	int r = gpc_cmd_given(c, "watch") && o->watch <= 0 ?
 		gpc_fail(err, GPC_EUSAGE, "--watch: expected a time") : 0;
 
 	if (!r)
-		r = gpc_cmd_session(c, GPC_STORE_MAY_BE_KNOWN, &s, err);
+		r = gpc_cmd_session(c, GPC_STORE_MAY_BE_KNOWN, &w.session, err);
 	if (r)
 		return r;
-	w.session = s;
 	if (c->argc)
-		r = show_one(c, s, &w, err);
+		r = show_one(c, &w, err);
 	else if (o->watch)
 		r = gpc_watch(c, o->watch, look_at_list, &w, err);
 	else
-		r = list(c, s, err);
+		r = list(c, w.session, err);
+	gpc_session_free(w.session);
 	rows_clear(&w.rows);
 	return r;
 }

@@ -107,6 +107,9 @@ static void remember_id(const struct gpc_session *s)
 
 	if (gpc_eq(known, s->store->id))
 		return;
+	if (known)
+		gpc_log(s->log, GPC_WARN, "%s holds another store than before: "
+			"jobs of that one are not seen here", s->store->url);
 	path = id_path(s);
 	dir = gpc_path_dir(path);
 	line = gpc_format("%s\n", s->store->id);
@@ -117,12 +120,30 @@ static void remember_id(const struct gpc_session *s)
 		gpc_log(s->log, GPC_VERBOSE, "%s", err.msg);
 }
 
+/* A disk that is not mounted looks like a store that nobody has made yet; its
+ * jobs may run, and their nodes cost money. */
+static void tell_gone(const struct gpc_session *s, struct gpc_error *err)
+{
+	gpc_autostr *before = recall_id(s);
+
+	if (!before)
+		return;
+	if (s->options.no_store)
+		gpc_log(s->log, GPC_WARN, "%s: the store that was here is gone: "
+			"was it moved, or is its disk not mounted?",
+			s->options.store_url);
+	gpc_hint(err, "the store that was here is gone: mount its disk, or name "
+		"its new place by --store");
+}
+
 static int without_store(struct gpc_session *s, int r, struct gpc_error *err)
 {
 	gpc_store_free(s->store);
 	s->store = NULL;
 	if (s->options.tags_suffice)
 		s->known_id = recall_id(s);
+	else if (r == -GPC_ENOTFOUND)
+		tell_gone(s, err);
 	if (s->known_id)
 		gpc_log(s->log, GPC_WARN, "%s; going by tags alone",
 			err ? err->msg : "the store cannot be read");

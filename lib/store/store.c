@@ -111,6 +111,16 @@ static int unknown_scheme(const char *url, struct gpc_error *err)
 	return r;
 }
 
+/* What stands before the first slash of a URL is a host, not a folder here. */
+static int fail_host(const char *where, struct gpc_error *err)
+{
+	int r = gpc_fail(err, GPC_ECONFIG, "store file://%s: the path of a "
+		"file:// URL begins with a slash", where);
+
+	gpc_hint(err, "write file:///PATH, or a bare path: --store %s", where);
+	return r;
+}
+
 int gpc_store_open_ops(const struct gpc_store_ops *ops, const char *where,
 	unsigned flags, const struct gpc_log *log, struct gpc_store **ret_s,
 	struct gpc_error *err)
@@ -147,6 +157,8 @@ int gpc_store_open(const char *url, unsigned flags, const struct gpc_log *log,
 		return gpc_store_open_ops(ops, url, flags, log, ret_s, err);
 	if (!*url)
 		return gpc_fail(err, GPC_ECONFIG, "store: the URL names no folder");
+	if (colon && *url != '/')
+		return fail_host(url, err);
 	r = gpc_path_absolute(url, &path, err);
 	if (r < 0)
 		return gpc_wrap(err, r, "store %s", url);

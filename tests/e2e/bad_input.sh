@@ -199,6 +199,28 @@ run as_nobody 2 status --store "file://$T/work/closed"
 is "$rc" 4 "a store that may not be read" || note "$err"
 like "$err" "hint: .*permissions" "and what to do is said"
 
+# A store that is not there: never made, on a disk that is not mounted, or made
+# anew. Its jobs may run, so "no jobs" alone would mislead.
+run gpc status --store "file://host/$T"
+is "$rc" 3 "a file:// URL with a host is refused"
+like "$err" "hint: write file:///PATH" "and what to write is said"
+run gpc status --store "$T/disk/store"
+is "$rc $err" "0 no jobs: there is no store at file://$T/disk/store" "a store that nobody has made"
+run gpc submit -q --store "$T/disk/store" -- true
+is "$rc $err" "0 " "the first submit makes it"
+mv "$T/disk" "$T/away"
+mkdir -p "$T/disk/store"
+run gpc status --store "$T/disk/store"
+like "$err" "warning: file://$T/disk/store: the store that was here is gone" \
+	"status warns where a store was before"
+run gpc logs --store "$T/disk/store"
+is "$rc" 5 "a job of it is not found"
+like "$err" "hint: .*mount its disk" "and what may have happened is said"
+run gpc submit --store "$T/disk/store" -- true
+like "$err" "warning: file://$T/disk/store holds another store than before" "submit warns too"
+run gpc submit --store "$T/disk/store" -- true
+unlike "$err" "warning" "once"
+
 # A full disk: a small file system of its own.
 full() { # MIB SCRIPT: runs it with the store on a file system of that size
 	unshare -m timeout -k 5 $((60 * SLOW)) sh -c "mkdir -p '$T/small' && mount -t tmpfs -o size=$1m none '$T/small' &&

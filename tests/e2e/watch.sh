@@ -99,4 +99,17 @@ run gpc status --watch=0
 is "$rc" 2 "--watch=0 is refused"
 run gpc status --watch=0.01
 is "$rc" 2 "so is what would be a busy loop"
+
+# From before there is a store: the first job makes it.
+timeout $((60 * SLOW)) "$GPUCLOUD_BIN" status --watch=0.2 --store "$T/later" >"$T/seen" 2>"$T/seen.err" &
+watcher=$!
+says() { grep -q "$1" "$T/seen"; }
+wait_until 20 says "there is no store at file://$T/later"
+ok $? "that there is no store is said"
+run gpc submit -q --name born --store "$T/later" -- true
+wait_until 20 says '^born-.*SUCCEEDED'
+ok $? "the first job of a new store is seen"
+kill "$watcher"
+wait "$watcher"
+is "$(cat "$T/seen.err")" "" "without a warning"
 finish
