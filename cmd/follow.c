@@ -46,6 +46,7 @@ struct gpc_follow {
 	int64_t last_event;
 	enum gpc_job_status status;     /* last one that was told */
 	char *note;                     /* last one that was told */
+	bool note_is_last;              /* and nothing has been shown since */
 	int attempt, num_nodes;
 	int64_t viewed_ms, ensured_ms, stepped_ms;   /* boot clock */
 	bool saw_event, ended;
@@ -74,6 +75,7 @@ static void say(struct gpc_follow *f, const char *text)
 	if (f->o.json || f->c->talk.quiet)
 		return;
 	end_job_line(f);
+	f->note_is_last = false;
 	if (f->o.name_lines)
 		gpc_say(&f->c->talk, "gpucloud: %s %s", f->job, text);
 	else
@@ -189,6 +191,7 @@ static int put_log(void *arg, int rank, int source, const void *data,
 	if (f->o.json)
 		return put_json(f, rank, source, data, n, err);
 	f->wrote_log = true;
+	f->note_is_last = false;
 	gpc_talk_clear_line(t);
 	bool open = ((const char *)data)[n - 1] != '\n';
 	/* on one terminal an open line of stdout is in our way too */
@@ -256,6 +259,7 @@ static void say_note(struct gpc_follow *f)
 		return;
 	gpc_set_str(&f->note, note);
 	say(f, note);
+	f->note_is_last = !f->o.json && !f->c->talk.quiet;
 }
 
 static int load_view(struct gpc_follow *f, struct gpc_error *err)
@@ -539,7 +543,8 @@ int gpc_follow_end(struct gpc_follow *f)
 	}
 	gpc_autostr *advice = gpc_reason_advice(st->reason, f->job,
 		st->checkpoint);
-	if (f->view.note && *f->view.note) {
+	if (f->view.note && *f->view.note &&
+		!(f->note_is_last && gpc_eq(f->note, f->view.note))) {
 		gpc_autostr *why = gpc_format("gpucloud: %s", f->view.note);
 		say_always(f, why);
 	}

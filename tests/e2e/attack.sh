@@ -120,6 +120,8 @@ for n in 4 5 6 7 8 9 10; do
 	[ "$rc" -ne 0 ] && ! printf '%s' "$err" | grep -q "permissions"
 	ok $? "with $n open files nothing is left out of the workdir ($rc)" || note "$err"
 done
+run sh -c "ulimit -n 20; exec '$GPUCLOUD_BIN' submit --skip-unreadable --workdir many last.yaml"
+is "$(printf '%s\n' "$err" | uniq -d)" "" "why it ended is not said twice in a row"
 run sh -c "ulimit -f 0; exec '$GPUCLOUD_BIN' submit -q --workdir many last.yaml"
 [ "$rc" -gt 0 ] && [ "$rc" -lt 126 ]
 ok $? "a limit on the size of files is an error, not the end by a signal ($rc)"
