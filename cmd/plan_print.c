@@ -296,9 +296,9 @@ static void list_mount(struct gpc_cmd *c, const struct gpc_mount *m)
 		say_files(c, &m->tree, in);
 }
 
-static void say_mounts(struct gpc_cmd *c, const struct gpc_plan_text *t)
+static void say_local_mounts(struct gpc_cmd *c, const struct gpc_plan_text *t)
 {
-	for (size_t i = 0; t->sent && i < t->sent->mounts.n; i++) {
+	for (size_t i = 0; i < t->sent->mounts.n; i++) {
 		const struct gpc_mount *m = &t->sent->mounts.v[i];
 		gpc_autostr *files = gpc_phrase_count(m->tree.n_files, "file");
 		gpc_autostr *size = gpc_phrase_size(m->tree.n_bytes);
@@ -310,6 +310,42 @@ static void say_mounts(struct gpc_cmd *c, const struct gpc_plan_text *t)
 		if (t->list_files)
 			list_mount(c, m);
 	}
+}
+
+/* What a mode does, for those who do not know its name. */
+static const char *mode_text(const struct gpc_bucket_mount *m)
+{
+	if (m->mode == GPC_SPEC_MODE_COPY)
+		return "copied to each node (COPY)";
+	return m->only_read ? "copied to each node (MOUNT_CACHED, only read)" :
+		"copied to each node, and changes are uploaded (MOUNT_CACHED)";
+}
+
+static void say_buckets(struct gpc_cmd *c, const struct gpc_plan_text *t)
+{
+	gpc_vec_each(m, &t->sent->buckets) {
+		gpc_autostr *files = gpc_phrase_count(m->files, "file");
+		gpc_autostr *size = gpc_phrase_size(m->bytes);
+		gpc_autostr *source = one_line(m->source);
+		gpc_autostr *text = gpc_format("%s -> %s: %s%s, %s, %s", source,
+			m->target, m->complete ? "" : "at least ", files, size,
+			mode_text(m));
+		gpc_autostr *why = m->why ? gpc_format("instead of %s: %s",
+			gpc_spec_mode_names[m->asked], m->why) : NULL;
+		bool first = m == t->sent->buckets.v && !t->sent->mounts.n;
+
+		item(c, first ? "mounts" : "", text);
+		if (why)
+			item(c, "", why);
+	}
+}
+
+static void say_mounts(struct gpc_cmd *c, const struct gpc_plan_text *t)
+{
+	if (!t->sent)
+		return;
+	say_local_mounts(c, t);
+	say_buckets(c, t);
 }
 
 /* --- what if it is lost ---------------------------------------------------- */
@@ -439,17 +475,34 @@ static struct gpc_json *amount_json(struct gpc_money m, bool free)
 	return gpc_phrase_money_json(m);
 }
 
-static struct gpc_json *mounts_json(const struct gpc_mounts *mounts)
+static struct gpc_json *mount_json(const char *source, const char *target,
+	uint64_t files, uint64_t bytes, enum gpc_spec_mount_mode mode)
 {
-	struct gpc_json *list = gpc_json_array();
+	struct gpc_json *j = gpc_json_object();
 
-	gpc_vec_each(m, mounts) {
-		struct gpc_json *j = gpc_json_object();
+	gpc_json_set_str(j, "source", source);
+	gpc_json_set_str(j, "target", target);
+	gpc_json_set_int(j, "files", (int64_t)files);
+	gpc_json_set_int(j, "size_bytes", (int64_t)bytes);
+	gpc_json_set_str(j, "mode", gpc_spec_mode_names[mode]);
+	return j;
+}
 
-		gpc_json_set_str(j, "source", m->source);
-		gpc_json_set_str(j, "target", m->target);
-		gpc_json_set_int(j, "files", (int64_t)m->tree.n_files);
-		gpc_json_set_int(j, "size_bytes", (int64_t)m->tree.n_bytes);
+static struct gpc_json *mounts_json(const struct gpc_sent *sent)
+{
+	struct gpc_json *list = gpc_json_array(), *j;
+
+	gpc_vec_each(m, &sent->mounts) {
+		j = mount_json(m->source, m->target, m->tree.n_files,
+			m->tree.n_bytes, GPC_SPEC_MODE_COPY);
+		gpc_json_set_bool(j, "complete", true);
+		gpc_json_set(j, "why", gpc_json_null());
+		gpc_json_add(list, j);
+	}
+	gpc_vec_each(m, &sent->buckets) {
+		j = mount_json(m->source, m->target, m->files, m->bytes, m->mode);
+		gpc_json_set_bool(j, "complete", m->complete);
+		gpc_json_set(j, "why", gpc_json_string(m->why));
 		gpc_json_add(list, j);
 	}
 	return list;
@@ -489,7 +542,7 @@ static void add_sent(struct gpc_json *j, const struct gpc_plan_text *t)
 	if (sent->git.root)
 		gpc_json_set(j, "git", git_json(t));
 	gpc_json_set(j, "workspace", workspace_json(&sent->tree));
-	gpc_json_set(j, "mounts", mounts_json(&sent->mounts));
+	gpc_json_set(j, "mounts", mounts_json(sent));
 	gpc_json_set(j, "credentials", suspects_json(&sent->suspects));
 }
 

@@ -20,6 +20,7 @@ void gpc_sent_clear(struct gpc_sent *s)
 {
 	gpc_suspects_clear(&s->suspects);
 	gpc_mounts_clear(&s->mounts);
+	gpc_bucket_mounts_clear(&s->buckets);
 	gpc_tree_clear(&s->tree);
 	gpc_git_tree_clear(&s->git);
 }
@@ -157,6 +158,8 @@ int gpc_sent_scan(struct gpc_cmd *c, struct gpc_session *s,
 	if (!r)
 		r = gpc_mounts_scan(s, spec, o->skip_unreadable,
 			&sent->mounts, err);
+	if (!r)
+		r = gpc_bucket_mounts_look(s, spec, &sent->buckets, err);
 	if (!r && o->credentials != GPC_CREDENTIALS_ALLOW)
 		r = gpc_suspects_find(&sent->tree, &sent->mounts, s->cancel,
 			&sent->suspects, err);

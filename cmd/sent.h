@@ -2,6 +2,7 @@
  * like credentials. */
 #pragma once
 #include "cmd/command.h"
+#include "core/bucket_mounts.h"
 #include "core/git.h"
 #include "core/mounts.h"
 #include "core/suspects.h"
@@ -21,6 +22,7 @@ struct gpc_sent {
 	struct gpc_git_tree git;      /* root NULL: the tree is spec->workdir */
 	struct gpc_tree tree;
 	struct gpc_mounts mounts;
+	struct gpc_bucket_mounts buckets;     /* are not sent, but looked at */
 	struct gpc_suspects suspects;
 };
 /* Scans it, after fetching the commit when the spec names a repository; stores

@@ -133,7 +133,8 @@ static int check_now(const struct gpc_spec *spec, struct gpc_error *err)
 	if (!r && spec->workdir)
 		r = must_be(spec, "workdir", spec->workdir, err);
 	gpc_vec_each(m, &spec->file_mounts) {
-		if (!r && m->source && !m->sources.n)
+		if (!r && m->source && !m->sources.n &&
+			!gpc_spec_source_is_bucket(m->source))
 			r = must_be(spec, "file_mounts",
 				gpc_spec_source_path(m->source), err);
 		for (size_t i = 0; !r && i < m->sources.n; i++)
@@ -176,6 +177,8 @@ static int plan_one(struct gpc_cmd *c, struct gpc_session *s,
 
 	if (!r)
 		r = gpc_plan_make(s, spec, (struct gpc_money){0}, 0, plan, err);
+	if (!r)
+		r = gpc_bucket_mounts_plan(s, spec, plan, &sent->buckets, err);
 	if (r)
 		return r;
 	gpc_plan_say(c, &(struct gpc_plan_text){spec, sent, plan, list_files,
@@ -274,6 +277,7 @@ static int hand_over(struct gpc_cmd *c, struct gpc_session *s,
 		.once_key = o->once,
 		.tether = tether->within_ms ? tether : NULL,
 		.progress = show_progress, .progress_arg = p,
+		.buckets = &sent->buckets,
 		.git = &sent->git,
 	};
 	int r = gpc_submit(s, spec, &sent->tree, &sent->mounts, &how,

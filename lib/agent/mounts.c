@@ -73,7 +73,7 @@ static size_t count_sources(const struct gpc_spec *spec)
 	size_t n = 0;
 
 	gpc_vec_each(m, &spec->file_mounts)
-		n += m->sources.n ? m->sources.n : m->source != NULL;
+		n += gpc_spec_source_is_bucket(m->source) ? 0 : m->sources.n ? m->sources.n : m->source != NULL;
 	return n;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/buckets.h"
 #include "agent/mounts.h"
 #include "base/crash.h"
 #include "base/fd.h"
@@ -152,6 +153,8 @@ static int restore_all(struct gpc_agent *a, const struct gpc_cancel *cancel,
 	GPC_CRASH("agent.workspace_restored");
 	if (r == 0)
 		r = gpc_mounts_restore(a, cancel, err);
+	if (r == 0)
+		r = gpc_buckets_restore(a, cancel, err);
 	return r < 0 ? r : restore_checkpoint(a, cancel, err);
 }
 

@@ -77,6 +77,8 @@ static void fill_launch(struct gpc_supervision *sv, struct gpc_plan *plan,
 	l->count = count;
 	l->provider = gpc_strdup(plan->offers.v[0].provider);
 	l->store_url = gpc_strdup(sv->session->store->url);
+	gpc_vec_each(b, &sv->job.buckets)
+		gpc_strv_add(&l->buckets, b->source);
 	l->expires_ms = plan->life_ms > 0 ? gpc_wall_ms() + plan->life_ms : 0;
 	/* The offer moves over; the plan keeps an empty one. */
 	l->offer = plan->offers.v[0];

@@ -114,7 +114,7 @@ int gpc_mounts_scan(struct gpc_session *s, const struct gpc_spec *spec,
 	int r = 0;
 
 	gpc_vec_each(from, &spec->file_mounts) {
-		if (r == 0)
+		if (r == 0 && !gpc_spec_source_is_bucket(from->source))
 			r = add_mount(&m, &t, from, err);
 	}
 	if (r < 0)

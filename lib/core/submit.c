@@ -258,6 +258,8 @@ static void fill_job(struct gpc_session *s, const struct gpc_spec *spec,
 		job->workdir = gpc_git_describe(git->url, git->ref,
 			options->git->commit);
 	}
+	if (options->buckets)
+		gpc_bucket_mounts_note(options->buckets, job);
 	job->once_key = gpc_strdup(options->once_key);
 	gpc_session_describe_local(s, &job->local);
 	gpc_vec_each(p, &spec->secrets)

@@ -1,6 +1,7 @@
 /* Submitting: snapshot, records, hand-over. After a crash anywhere nothing is
  * half-made that a reader would take for a job: job.json is the commit. */
 #pragma once
+#include "core/bucket_mounts.h"
 #include "core/git.h"
 #include "core/mounts.h"
 #include "core/session.h"
@@ -13,6 +14,7 @@ struct gpc_submit_options {
 	struct gpc_tether *tether;    /* NULL = the job needs no client */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *progress_arg;
+	const struct gpc_bucket_mounts *buckets;      /* planned; NULL = none */
 	const struct gpc_git_tree *git;       /* where the tree is from; NULL =
 	                               * spec->workdir */
 };

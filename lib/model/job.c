@@ -257,6 +257,13 @@ static const struct gpc_bind mount_fields[] = {
 	GPC_BIND(gpc_job_mount, rest, REST),
 	GPC_BIND_LAST
 };
+static const struct gpc_bind bucket_fields[] = {
+	GPC_BIND(gpc_job_bucket, target, STR, .flags = GPC_BIND_REQUIRED),
+	GPC_BIND(gpc_job_bucket, source, STR, .flags = GPC_BIND_REQUIRED),
+	GPC_BIND(gpc_job_bucket, mode, STR, .flags = GPC_BIND_REQUIRED),
+	GPC_BIND(gpc_job_bucket, rest, REST),
+	GPC_BIND_LAST
+};
 static const struct gpc_bind local_fields[] = {
 	GPC_BIND(gpc_job_local, price_per_hour, MONEY),
 	GPC_BIND(gpc_job_local, home, STR),
@@ -284,6 +291,8 @@ static const struct gpc_bind job_fields[] = {
 	GPC_BIND(gpc_job, git, OBJECT, .sub = git_fields),
 	GPC_BIND(gpc_job, mounts, VEC, .sub = mount_fields,
 		.sub_size = sizeof(struct gpc_job_mount)),
+	GPC_BIND(gpc_job, buckets, VEC, .sub = bucket_fields,
+		.sub_size = sizeof(struct gpc_job_bucket)),
 	GPC_BIND(gpc_job, bundle, STR),
 	GPC_BIND(gpc_job, group, STR),
 	GPC_BIND(gpc_job, once_key, STR),

@@ -74,6 +74,11 @@ struct gpc_job_mount {                             /* one source of file_mounts 
 	char *file;                                /* NULL = a folder; else the one file in it */
 	struct gpc_json *rest;
 };
+struct gpc_job_bucket {                            /* one bucket of file_mounts */
+	char *target, *source;                     /* as in the spec */
+	char *mode;                                /* "COPY", "MOUNT_CACHED": as planned */
+	struct gpc_json *rest;
+};
 /* Settings of this machine as the submitter had them: the plan that was shown is
  * what is bought, whoever buys it. home: "own", "user"; NULL = not known. */
 struct gpc_job_local { struct gpc_money price_per_hour; char *home; };
@@ -89,6 +94,7 @@ struct gpc_job {
 	struct gpc_job_local local;
 	struct gpc_job_git git;                    /* url NULL = none */
 	GPC_VEC(struct gpc_job_mount) mounts;      /* local ones, in order */
+	GPC_VEC(struct gpc_job_bucket) buckets;    /* the others, in order */
 	char *bundle, *group, *once_key;
 	struct gpc_strv secrets;                   /* names */
 	struct gpc_json *rest;

@@ -18,6 +18,7 @@ static const struct gpc_bind launch_fields[] = {
 	GPC_BIND(gpc_launch, tags, PAIRS),
 	GPC_BIND(gpc_launch, expires_ms, I53),
 	GPC_BIND(gpc_launch, store_url, STR),
+	GPC_BIND(gpc_launch, buckets, STRV),
 	GPC_BIND(gpc_launch, cpus_at_least, BOOL),
 	GPC_BIND(gpc_launch, memory_bytes, I64),
 	GPC_BIND(gpc_launch, memory_at_least, BOOL),

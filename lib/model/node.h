@@ -23,6 +23,7 @@ struct gpc_launch {
 	struct gpc_pairs tags;       /* gpucloud-store, -job, -owner, -expires */
 	int64_t expires_ms;          /* wall; 0 = no lifetime (local, ssh) */
 	char *store_url;             /* as the node reaches it */
+	struct gpc_strv buckets;     /* URLs of what else it reaches: file_mounts */
 	/* limits of a node, from the spec; 0 = none */
 	double cpus; bool cpus_at_least;
 	int64_t memory_bytes; bool memory_at_least;

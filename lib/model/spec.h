@@ -139,6 +139,14 @@ struct gpc_spec_mount {
 bool gpc_spec_source_is_local(const char *source);
 /* The local path in it: what follows file://, else the source itself. */
 const char *gpc_spec_source_path(const char *source);
+/* True for what is in a bucket that file_mounts can reach: s3, gs and oss. */
+bool gpc_spec_source_is_bucket(const char *source);
+/* Of such a mount: how it is meant, never UNSET; whether the job only reads there;
+ * and how many files are uploaded at once. */
+enum gpc_spec_mount_mode gpc_spec_mount_mode(const struct gpc_spec_mount *m);
+bool gpc_spec_mount_only_read(const struct gpc_spec_mount *m);
+int gpc_spec_mount_transfers(const struct gpc_spec_mount *m);
+extern const char *const gpc_spec_mode_names[];  /* by gpc_spec_mount_mode */
 
 enum gpc_spec_ranks { GPC_SPEC_RANKS_0, GPC_SPEC_RANKS_ALL };
 struct gpc_spec_checkpoint {

@@ -159,7 +159,8 @@ static int check_source(struct checker *c, const struct gpc_spec_mount *m)
 {
 	size_t n;
 
-	if (!m->source || gpc_spec_source_is_local(m->source))
+	if (!m->source || gpc_spec_source_is_local(m->source) ||
+		gpc_spec_source_is_bucket(m->source))
 		return 0;
 	n = strcspn(m->source, ":");
 	if (gpc_starts_with(m->source, "job://"))
@@ -169,6 +170,106 @@ static int check_source(struct checker *c, const struct gpc_spec_mount *m)
 		"%.*s:// are not built yet", m->target, (int)n, m->source);
 }
 
+/* Paths of this machine are only copied. */
+static int check_local(struct checker *c, const struct gpc_spec_mount *m)
+{
+	const char *extra = m->name ? "name" : m->store ? "store" :
+		m->type ? "type" : m->config ? "config" : NULL;
+
+	if (extra && (m->name || m->store))
+		return refuse(c, "file_mounts", "file_mounts '%s': %s asks for a "
+			"new bucket, which is not built yet", m->target, extra);
+	if (m->mode != GPC_SPEC_MODE_COPY) {
+		refuse(c, "file_mounts", "file_mounts '%s': mode %s needs a "
+			"bucket as its source", m->target,
+			gpc_spec_mode_names[gpc_spec_mount_mode(m)]);
+		gpc_hint(c->err, "mode: COPY copies the files");
+		return -GPC_EUNSUPPORTED;
+	}
+	if (extra)
+		return refuse(c, "file_mounts", "file_mounts '%s': %s is for "
+			"what is in a bucket", m->target, extra);
+	return 0;
+}
+
+/* `store` may say again what the URI says. */
+static bool store_fits(const struct gpc_spec_mount *m)
+{
+	if (!m->store)
+		return true;
+	return (gpc_eq(m->store, "s3") && gpc_starts_with(m->source, "s3://")) ||
+		(gpc_eq(m->store, "gcs") && gpc_starts_with(m->source, "gs://"));
+}
+
+/* So may `name`, as in SkyPilot. */
+static bool name_fits(const struct gpc_spec_mount *m)
+{
+	const char *bucket = strstr(m->source, "://") + strlen("://");
+	size_t n = strcspn(bucket, "/?");
+
+	return !m->name || (strlen(m->name) == n &&
+		strncmp(m->name, bucket, n) == 0);
+}
+
+/* Of one section of config: what is not built is refused or named. */
+static int check_config(struct checker *c, const struct gpc_spec_mount *m,
+	const char *section, const struct gpc_json *config)
+{
+	const struct gpc_spec_field *fields;
+	size_t n;
+
+	fields = gpc_spec_fields(&n);
+	for (size_t i = 0; i < n; i++) {
+		const struct gpc_spec_field *f = &fields[i];
+
+		if (!gpc_eq(f->section, section) ||
+			!gpc_json_get(config, f->name))
+			continue;
+		if (f->state == GPC_SPEC_REFUSED)
+			return refuse(c, "file_mounts", "file_mounts '%s': "
+				"config.%s is not built yet (%s)", m->target,
+				f->name, f->help);
+		if (f->state == GPC_SPEC_HINT)
+			add_warning(c, "file_mounts", "file_mounts '%s': %s has "
+				"no effect here (%s)", m->target, f->name,
+				f->help);
+	}
+	return 0;
+}
+
+static int check_bucket(struct checker *c, const struct gpc_spec_mount *m)
+{
+	int e;
+
+	if (!name_fits(m)) {
+		refuse(c, "file_mounts", "file_mounts '%s': name %s is another "
+			"bucket than %s", m->target, m->name, m->source);
+		gpc_hint(c->err, "leave name out");
+		return -GPC_EUNSUPPORTED;
+	}
+	if (!gpc_spec_mount_only_read(m)) {
+		refuse(c, "file_mounts", "file_mounts '%s': mode %s of what may be "
+			"written is not built yet", m->target,
+			gpc_spec_mode_names[gpc_spec_mount_mode(m)]);
+		gpc_hint(c->err, "mode: COPY copies the files; config: {mount: "
+			"{read_only: true}} says that they are only read");
+		return -GPC_EUNSUPPORTED;
+	}
+	if (!store_fits(m))
+		return refuse(c, "file_mounts", "file_mounts '%s': store %s is "
+			"not where %s is", m->target, m->store, m->source);
+	if (!m->persistent)
+		add_warning(c, "file_mounts", "file_mounts '%s': persistent has "
+			"no effect here: a bucket that was there stays",
+			m->target);
+	e = check_config(c, m, "mount_config", m->config);
+	if (!e)
+		e = check_config(c, m, "mount_plain",
+			gpc_json_get(m->config, "mount"));
+	return e ? e : check_config(c, m, "mount_cached",
+		gpc_json_get(m->config, "mount_cached"));
+}
+
 static int check_mount(struct checker *c, const struct gpc_spec_mount *m)
 {
 	int e = check_source(c, m);
@@ -176,22 +277,10 @@ static int check_mount(struct checker *c, const struct gpc_spec_mount *m)
 	if (e || !m->object)
 		return e;
 	if (!m->source)
-		return refuse(c, "file_mounts", "file_mounts '%s': buckets are "
-			"not built yet", m->target);
-	if (m->mode != GPC_SPEC_MODE_COPY) {
-		refuse(c, "file_mounts", "file_mounts '%s': mode %s needs a "
-			"bucket, which is not built yet", m->target,
-			m->mode == GPC_SPEC_MODE_MOUNT_CACHED ? "MOUNT_CACHED"
-				: "MOUNT");
-		gpc_hint(c->err, "mode: COPY copies the files");
-		return -GPC_EUNSUPPORTED;
-	}
-	if (m->name || m->store || m->type || m->config)
-		return refuse(c, "file_mounts", "file_mounts '%s': %s belongs to "
-			"a bucket, which is not built yet", m->target,
-			m->name ? "name" : m->store ? "store"
-				: m->type ? "type" : "config");
-	return 0;
+		return refuse(c, "file_mounts", "file_mounts '%s': new buckets "
+			"are not built yet", m->target);
+	return gpc_spec_source_is_bucket(m->source) ? check_bucket(c, m) :
+		check_local(c, m);
 }
 
 /* --- the whole ---------------------------------------------------------------------- */

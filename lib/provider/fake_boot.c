@@ -33,6 +33,7 @@ static void fill(struct gpc_node_file *f, const struct gpc_launch *l,
 	f->attempt = l->attempt;
 	f->index = n->index;
 	f->store_url = gpc_strdup(l->store_url);
+	gpc_strv_copy(&f->buckets, &l->buckets);
 	gpc_pairs_copy(&f->tags, &n->tags);
 	f->market = gpc_strdup(l->offer.market);
 	f->boot = gpc_strdup(gpc_boot_id(boot));
@@ -63,7 +64,8 @@ int gpc_fake_boot_start(const char *dir,
 		return r;
 	return gpc_spawn_launcher(&(struct gpc_spawn){
 		.self_path = ctx->self_path, .dir = path, .job = f.job,
-		.store_url = f.store_url, .ca_file = ctx->ca_file,
+		.store_url = f.store_url, .buckets = &f.buckets,
+		.ca_file = ctx->ca_file,
 	}, err);
 }
 

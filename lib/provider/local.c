@@ -195,6 +195,7 @@ static void fill_node(struct gpc_node_file *n, const struct gpc_provider *p,
 	n->attempt = l->attempt;
 	n->index = index;
 	n->store_url = gpc_strdup(l->store_url);
+	gpc_strv_copy(&n->buckets, &l->buckets);
 	gpc_pairs_copy(&n->tags, &l->tags);
 	n->market = gpc_strdup(l->offer.market);
 	n->boot = gpc_strdup(gpc_boot_id(boot));
@@ -259,7 +260,8 @@ static int make_node(struct gpc_provider *p, struct gpc_node_file *n,
 		return r;
 	r = gpc_spawn_launcher(&(struct gpc_spawn){
 		.self_path = p->ctx->self_path, .dir = dir, .job = n->job,
-		.store_url = n->store_url, .ca_file = p->ctx->ca_file,
+		.store_url = n->store_url, .buckets = &n->buckets,
+		.ca_file = p->ctx->ca_file,
 	}, err);
 	GPC_CRASH("local.launched");
 	if (r == 0 || gpc_node_file_alive(n))

@@ -22,6 +22,7 @@ static const struct gpc_bind table[] = {
 	ROW(attempt, INT, .flags = GPC_BIND_KEEP_EMPTY),
 	ROW(index, INT, .flags = GPC_BIND_KEEP_EMPTY),
 	ROW(store_url, STR, .flags = GPC_BIND_REQUIRED),
+	ROW(buckets, STRV, .flags = 0),
 	ROW(tags, PAIRS, .flags = 0),
 	ROW(market, STR, .flags = 0),
 	ROW(boot, STR, .flags = 0),

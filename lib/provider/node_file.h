@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "dep/json.h"
 
 struct gpc_node_file {
@@ -15,6 +16,7 @@ struct gpc_node_file {
 	char *id, *token, *job;
 	int attempt, index;          /* index: position within the launch */
 	char *store_url;
+	struct gpc_strv buckets;     /* as in struct gpc_launch */
 	struct gpc_pairs tags;
 	char *market;                /* "on-demand" or "spot" */
 	char *boot;                  /* boot id of this machine at create */

@@ -30,7 +30,7 @@ static const char *const inherited[] = {
 };
 
 /* And for a store that is elsewhere: how it is reached. Who one is there, the
- * store's `identity` names. */
+ * `identity` of its kind of store names. */
 static const char *const network[] = {
 	"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY",
 	"no_proxy", "NO_PROXY",
@@ -47,11 +47,11 @@ static bool is_among(const char *entry, const char *const *names, size_t n_names
 	return false;
 }
 
-static bool is_inherited(const char *entry, const char *const *identity)
+/* Whether who one is at what the URL names, or the way there, is said by it. */
+static bool is_for(const char *entry, const char *url)
 {
-	if (gpc_starts_with(entry, "LC_") || is_among(entry, inherited,
-		sizeof(inherited) / sizeof(*inherited)))
-		return true;
+	const char *const *identity = gpc_store_identity(url);
+
 	if (!identity)
 		return false;
 	for (; *identity; identity++)
@@ -60,12 +60,22 @@ static bool is_inherited(const char *entry, const char *const *identity)
 	return is_among(entry, network, sizeof(network) / sizeof(*network));
 }
 
+static bool is_inherited(const char *entry, const struct gpc_spawn *x)
+{
+	if (gpc_starts_with(entry, "LC_") || is_among(entry, inherited,
+		sizeof(inherited) / sizeof(*inherited)) ||
+		is_for(entry, x->store_url))
+		return true;
+	for (size_t i = 0; i < x->buckets->n; i++)
+		if (is_for(entry, x->buckets->v[i]))
+			return true;
+	return false;
+}
+
 static void fill_env(const struct gpc_spawn *x, struct gpc_strv *env)
 {
-	const char *const *identity = gpc_store_identity(x->store_url);
-
 	for (char **e = environ; *e; e++)
-		if (is_inherited(*e, identity))
+		if (is_inherited(*e, x))
 			gpc_strv_add(env, *e);
 	gpc_strv_addf(env, "GPUCLOUD_JOB_ID=%s", x->job ? x->job : "");
 	gpc_strv_addf(env, GPC_NODE_ENV "=%s", gpc_path_base(x->dir));

@@ -1,0 +1,153 @@
+#!/bin/sh
+# file_mounts from buckets, over the stand-in of S3: what is looked at before anything is
+# bought, and what a job then finds.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+unset GPUCLOUD_TEST_STORE GPUCLOUD_STORE AWS_PROFILE AWS_SESSION_TOKEN
+
+servers=$ROOT/tests/servers
+sh "$servers/fakecloud.sh" start "$T/fake" 2>"$T/fake.err" ||
+	skip_all "the stand-in does not start: $(tail -n 1 "$T/fake.err")"
+ended() {
+	sh "$servers/fakecloud.sh" stop "$T/fake"
+	cleanup
+}
+trap ended EXIT
+set -a
+# shellcheck disable=SC1091  # made just now
+. "$T/fake/env"
+set +a
+export AWS_EC2_METADATA_DISABLED=true
+
+STORE_DO=${STORE_DO:-$(dirname "$GPUCLOUD_BIN")/../tests/e2e/store-do}
+[ -x "$STORE_DO" ] || skip_all "there is no $STORE_DO"
+control() { # METHOD PATH [JSON]
+	curl -sf -X "$1" ${3:+-d "$3"} "$FAKE_CONTROL/_control/$2"
+}
+fault() { control POST faults "$1" >/dev/null; }
+no_faults() { control DELETE faults >/dev/null; }
+put() { # KEY FILE
+	"$STORE_DO" "s3://bucket?endpoint=$FAKE_S3" put "$1" "$2"
+}
+get() { "$STORE_DO" "s3://bucket?endpoint=$FAKE_S3" get "$1" 2>&1; }
+url() { echo "s3://bucket/$1?endpoint=$FAKE_S3"; }
+spec() { # RUN MOUNT…: job.yaml
+	{
+		echo "name: job"
+		echo "file_mounts:"
+		spec_run=$1
+		shift
+		printf '  %s\n' "$@"
+		echo "run: |"
+		printf '%s\n' "$spec_run" | sed 's/^/  /'
+	} >job.yaml
+}
+jobs_made() { gpc status -a -o name | wc -l; }
+
+echo one >one
+echo two >two
+put set/a.txt one
+put set/deep/b.txt two
+put settled one
+control POST objects '{"service": "s3", "bucket": "bucket", "prefix": "many/", "count": 300,
+	"size": 1000, "distinct": true}' >/dev/null
+
+# --- COPY -------------------------------------------------------------------------
+# shellcheck disable=SC2088  # the node's home
+spec 'cd ~/sky_workdir
+cat set/a.txt set/deep/b.txt two/settled mine ~/long/deep/b.txt
+find many -type f | wc -l
+env | grep -c ^AWS_' \
+	"set: $(url set/)" "two/: $(url settled)" "mine: $(url settled)" "many: $(url many)" \
+	"~/long: {source: '$(url set)', mode: COPY}"
+run gpc submit --dry-run job.yaml
+is "$rc" 0 "a dry run looks at buckets" || note "$err"
+like "$err" "s3://bucket/set/.* -> set: 2 files, 8 B, copied to each node \(COPY\)" \
+	"the plan counts a folder"
+like "$err" " -> two/: 1 file, 4 B" "and an object"
+like "$err" " -> many: 300 files, 293 KiB" "and many of them"
+run gpc submit --dry-run -o json job.yaml
+is "$(printf '%s' "$out" | jq -c '[.plans[0].mounts[] | [.target, .files, .size_bytes, .mode,
+	.complete, .why]] | .[0]')" '["set",2,8,"COPY",true,null]' "as JSON too" || note "$out"
+is "$(jobs_made)" 0 "nothing is made"
+
+run gpc submit -q job.yaml
+is "$(printf '%s' "$out" | tr '\n' ' ')" "one two one one two 300 0" \
+	"the job finds all, and no credentials" || note "$err"
+job=$(gpc status -a -o name)
+like "$(cat "$STORE/jobs/$job"/1/0/agent/*)" "file_mounts.many: has 300 of 300 files" "the agent tells of it"
+
+# --- several nodes ------------------------------------------------------------------
+spec 'cat set/a.txt' "set: $(url set/)"
+echo 'num_nodes: 2' >>job.yaml
+run gpc submit -q job.yaml
+is "$(printf '%s' "$out" | grep -c one)" 2 "each node gets all of it" || note "$err"
+
+# --- before anything is bought ---------------------------------------------------------
+made=$(jobs_made)
+refused() { # CODE REGEX NAME MOUNT…
+	rf_code=$1 rf_like=$2 rf_name=$3
+	shift 3
+	spec 'echo hi' "$@"
+	run gpc submit -q job.yaml
+	is "$rc" "$rf_code" "$rf_name: exit $rf_code" || note "$err"
+	like "$err" "$rf_like" "and says so"
+}
+refused 3 "file_mounts.d: .*s3://bucket/nowhere.*nothing is there" "a prefix that is not there" \
+	"d: $(url nowhere/)"
+refused 3 "file_mounts.d: .*nothing is there" "a key that is not there" "d: $(url set/a)"
+refused 3 "file_mounts.d: .*no-such-bucket" "a bucket that is not there" \
+	"d: s3://no-such-bucket/x?endpoint=$FAKE_S3"
+refused 3 "is one object" "an object where a folder is needed" \
+	"d: {source: '$(url settled)', type: DATASET_RO}"
+refused 3 "r2:// are not built yet" "another cloud's bucket" "d: r2://bucket/x"
+refused 3 "new bucket" "a new bucket" "d: {source: ., name: b, store: s3}"
+right=$AWS_SECRET_ACCESS_KEY
+AWS_SECRET_ACCESS_KEY=wrong
+refused 4 "file_mounts.d" "credentials that are refused" "d: $(url set/)"
+AWS_SECRET_ACCESS_KEY=$right
+control POST objects '{"service": "s3", "bucket": "bucket", "prefix": "large/", "count": 3,
+	"size": 1073741824}' >/dev/null
+spec 'echo hi' "d: $(url large/)"
+echo 'resources: {disk_size: 2}' >>job.yaml
+run gpc submit -q job.yaml
+is "$rc" 3 "more than resources.disk_size: exit 3" || note "$err"
+like "$err" "have 3 GiB, more than the 2 GiB of resources.disk_size" "and says so"
+spec 'echo hi' "d: $(url large/)" "e: {source: '$(url large/)', mode: COPY}"
+echo 'resources: {disk_size: 4}' >>job.yaml
+run gpc submit -q job.yaml
+is "$rc" 3 "more than that together: exit 3" || note "$err"
+is "$(jobs_made)" "$made" "no job was made by any"
+
+# --- MOUNT that is only read ---------------------------------------------------------
+only_read="config: {mount: {read_only: true}}"
+spec 'cat d/a.txt' "d: {source: '$(url set)', $only_read}"
+run gpc submit -q job.yaml
+is "$rc:$out" "0:one" "a mount that is only read" || note "$err"
+run gpc submit --dry-run job.yaml
+like "$err" "copied to each node \(COPY\)" "is copied"
+like "$err" "instead of MOUNT: .*no FUSE tool" "and the plan says why"
+spec 'true' "d: {source: '$(url large)', $only_read}"
+echo 'resources: {disk_size: 4}' >>job.yaml
+run gpc submit --dry-run job.yaml
+like "$err" "MOUNT_CACHED, only read" "but not what takes more than half the disk" || note "$err"
+
+# --- when it goes wrong on the node --------------------------------------------------
+spec 'cat set/a.txt' "set: $(url set/)"
+fault '{"service": "s3", "operation": "GetObject", "prefix": "set/a.txt", "count": 7,
+	"do": "error", "status": 503}'
+run gpc submit -q job.yaml
+is "$rc:$out" 0:one "an ill service is asked again" || note "$err"
+no_faults
+fault '{"service": "s3", "operation": "GetObject", "prefix": "set/a.txt", "count": 0,
+	"do": "error", "status": 403, "code": "AccessDenied"}'
+job=$(gpc submit -q -d job.yaml)
+run gpc wait "$job"
+[ "$rc" -ne 0 ]
+ok $? "what may not be read ends the job"
+is "$(reason_of "$job")" spec_invalid "as the spec's fault"
+like "$(gpc status "$job")" "file_mounts.set" "and says where"
+no_faults
+
+sh "$servers/fakecloud.sh" stop "$T/fake"
+finish
