@@ -81,7 +81,8 @@ Y
 	[ -n "$job" ] || return
 	running "$job"
 	ask gpc signal -q "$job" USR1
-	ask gpc checkpoint save -q "$job"
+	# An agent that is asked before the program has a file saves nothing.
+	ask gpc checkpoint save -q --timeout 20s "$job"
 	ask gpc update -q -y --time 1h "$job"
 	ask gpc cancel -q "$job"
 	ask gpc wait -q "$job"
