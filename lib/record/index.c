@@ -237,18 +237,20 @@ static int find_old(struct gpc_store *s, const struct gpc_job *job,
 	int64_t end_ms, struct old_keys *old, struct gpc_error *err)
 {
 	char month[16], last[16];
-	int r = 0;
+	int r;
 
 	month_of(job->created_ms < end_ms ? job->created_ms : end_ms, month);
 	month_of(end_ms, last);
-	while (r == 0 && strcmp(month, last) <= 0) {
+	for (;;) {
 		gpc_key prefix;
 
 		snprintf(prefix, sizeof(prefix), DONE "%s/%s.", month, job->id);
 		r = gpc_store_list(s, prefix, NULL, note_old, old, err);
+		/* after 9999-12, where a wrong clock may end, comes 0000-01 */
+		if (r < 0 || strcmp(month, last) >= 0)
+			return r;
 		next_month(month);
 	}
-	return r;
 }
 
 int gpc_index_put_done(struct gpc_store *s, const struct gpc_job *job,

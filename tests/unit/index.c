@@ -117,6 +117,21 @@ static void resumed(void **state)
 		"1234568USD~1706048008000~1706048009000~" ME);
 }
 
+/* Past the last month that a key can name: what a clock without a battery may
+ * say. */
+static void ended_by_a_wrong_clock(void **state)
+{
+	struct gpc_store *s = *state;
+	struct gpc_job a = job("train-abc234", "train", 253390000000000, ME);
+	struct gpc_job_state st = ended(1, 301796057000000,
+		GPC_REASON_COMPLETED);
+
+	assert_ok(gpc_index_put_live(s, &a, &err));
+	assert_ok(gpc_index_put_done(s, &a, &st, &err));
+	keys_are(s, "index/done/9999-12/train-abc234.1~SUCCEEDED~completed~"
+		"1234567USD~301796056999000~301796057000000~" ME);
+}
+
 /* What costs nothing costs it in a currency; older keys have none. */
 static void free_of_charge(void **state)
 {
@@ -287,8 +302,9 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		T(life), T(resumed), T(free_of_charge), T(crashes), T(groups),
-		T(since), T(find), T(keys),
+		T(life), T(resumed), T(ended_by_a_wrong_clock),
+		T(free_of_charge), T(crashes), T(groups), T(since), T(find),
+		T(keys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
