@@ -23,6 +23,7 @@ enum {
 	RESTLESS_MIN_MS = 2000, RESTLESS_MAX_MS = 5000,
 	ALWAYS_RESTLESS_MS = 60000, /* then also one that changes while it is read */
 	RETRY_MS = 5000, SMALL = 64 * 1024,
+	EMPTY_MS = 1000,            /* until a first file is looked for again */
 	GONE_MS = 2000,             /* for parts that are on their way */
 	FULL_MS = 10000,            /* no room for the last save: then the job fails */
 };
@@ -307,7 +308,7 @@ void gpc_saver_tick(struct gpc_agent *a, int64_t now_ms)
 		}
 		return;
 	}
-	if (s->asked.n) {
+	if (s->asked.n && now_ms >= s->asked.v[0].due_ms) {
 		start_asked(a);
 	} else if (prune_is_due(a, now_ms)) {
 		start_prune(a);
@@ -447,6 +448,19 @@ static void prune_done(struct gpc_agent *a, int r, const struct gpc_error *err)
 	gpc_agent_note(a, "old checkpoints stay for now: %s", err->msg);
 }
 
+/* Who asked by an event waits for a checkpoint, which the program may still begin. */
+static void ask_later(struct gpc_agent *a, int64_t now_ms)
+{
+	struct gpc_saver *s = a->saver;
+
+	if (!s->request.due_ms)
+		gpc_agent_note(a, "nothing to save: %s has no file yet", s->dir);
+	if (s->request.token[0] || s->finishing || a->stop.asked)
+		return;
+	s->request.due_ms = now_ms + EMPTY_MS;
+	*gpc_vec_push(&s->asked) = s->request;
+}
+
 void gpc_saver_done(struct gpc_agent *a, int r, const struct gpc_error *err)
 {
 	struct gpc_saver *s = a->saver;
@@ -474,7 +488,7 @@ void gpc_saver_done(struct gpc_agent *a, int r, const struct gpc_error *err)
 		s->look_due_ms = now + look_every_ms(a);
 	}
 	if (r == 0 && s->empty && task == GPC_SAVER_FORCE)
-		gpc_agent_note(a, "nothing to save: %s has no file yet", s->dir);
+		ask_later(a, now);
 	if (task == GPC_SAVER_FORCE)
 		answer(a, number, r, err);
 	s->task = GPC_SAVER_IDLE;

@@ -9,6 +9,7 @@ struct gpc_request {
 	char label[25];
 	char token[17];              /* asked here, by this; "" = by an event */
 	int64_t number;
+	int64_t due_ms;              /* boot clock: not before; 0 = it was just asked */
 };
 
 struct gpc_saver {
