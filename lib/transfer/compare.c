@@ -10,16 +10,24 @@ static int64_t seconds(int64_t ms)
 	return ms / 1000 - (ms % 1000 < 0);
 }
 
+/* What was downloaded has the time of its object, or the second of it; a file with
+ * another part of a second was written since. */
+static bool is_other(int64_t object_ms, int64_t file_ms)
+{
+	return seconds(object_ms) != seconds(file_ms) ||
+		(file_ms != object_ms && file_ms % 1000 != 0);
+}
+
 bool gpc_compare_differs(enum gpc_compare_times times,
 	const struct gpc_listed *from, const struct gpc_listed *to)
 {
-	int64_t a = seconds(from->modified_ms), b = seconds(to->modified_ms);
-
 	if (from->size != to->size)
 		return true;
 	if (!from->modified_ms || !to->modified_ms)
 		return false;
-	return times == GPC_COMPARE_OTHER ? a != b : a > b;
+	return times == GPC_COMPARE_OTHER ?
+		is_other(from->modified_ms, to->modified_ms) :
+		seconds(from->modified_ms) > seconds(to->modified_ms);
 }
 
 /* One list, and what stands first in it. */

@@ -7,7 +7,8 @@
 
 /* A download gets the time of its object, so there another time is another file. What
  * is in a bucket has the time when it was put there: only a source that is newer than
- * that has changed since. Both in whole seconds, which is what services tell. */
+ * that has changed since. Both in whole seconds, which is what services tell; only a
+ * file here that was written within its object's second is found out by the rest. */
 enum gpc_compare_times { GPC_COMPARE_NEWER, GPC_COMPARE_OTHER };
 
 struct gpc_compare {

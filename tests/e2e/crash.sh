@@ -14,6 +14,7 @@ self=$(realpath "$0")
 . "$(dirname "$0")/lib.sh"
 
 CHECK=$(dirname "$(dirname "$GPUCLOUD_BIN")")/tests/e2e/store-check
+ELSEWHERE=buckets.fetched # by mounts.sh, which has a bucket
 SCENARIOS="plain paid gang request save sweep remove"
 export GPUCLOUD_CRASH_DIR="$T/crash"
 mkdir "$GPUCLOUD_CRASH_DIR"
@@ -364,7 +365,7 @@ while read -r word walk; do
 	ok $? "unharmed $walk"
 done <"$T/results"
 cut -d ' ' -f 1 "$TRACE"/* | sort -u >"$T/passed"
-never=$(comm -23 "$T/points" "$T/passed" | tr '\n' ' ')
+never=$(comm -23 "$T/points" "$T/passed" | grep -vxF "$ELSEWHERE" | tr '\n' ' ')
 is "$never" "" "every point is passed by a scenario"
 
 if [ -n "${GPUCLOUD_TEST_LONG:-}" ]; then

@@ -137,6 +137,7 @@ is "$rc" 0 "sync to here" || note "$err"
 run gpc data sync "$(url oss s)" got
 like "$err" "nothing to do" "times are those of the objects"
 echo 'file x' >got/1
+touch -d 2001-02-03 got/1 # surely another second
 run gpc data sync "$(url oss s)" got -o name
 is "$out $(cat got/1)" "got/1 file 1" "what was changed here comes anew"
 mkdir got/more elsewhere

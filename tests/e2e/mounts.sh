@@ -139,6 +139,15 @@ fault '{"service": "s3", "operation": "GetObject", "prefix": "set/a.txt", "count
 run gpc submit -q job.yaml
 is "$rc:$out" 0:one "an ill service is asked again" || note "$err"
 no_faults
+# The agent dies when it has them: the next attempt does what this one did.
+if grep -qa GPUCLOUD_CRASH_DIR "$GPUCLOUD_BIN"; then
+	mkdir crash
+	run env GPUCLOUD_CRASH=buckets.fetched "GPUCLOUD_CRASH_DIR=$PWD/crash" \
+		"$GPUCLOUD_BIN" submit -q job.yaml
+	is "$rc:$out" 0:one "a node that dies with them is replaced" || note "$err"
+	[ -e crash/buckets.fetched.died ]
+	ok $? "it died there"
+fi
 fault '{"service": "s3", "operation": "GetObject", "prefix": "set/a.txt", "count": 0,
 	"do": "error", "status": 403, "code": "AccessDenied"}'
 job=$(gpc submit -q -d job.yaml)

@@ -20,20 +20,6 @@ run gpc checkpoint pull "$job" cp
 is "$rc" 0 "checkpoint pull"
 like "$(cat cp/n 2>/dev/null)" '^[0-9]+$' "fetches the files"
 
-# Who asks before the program has written anything waits for what it writes.
-slow=$(gpc submit -q -d --name slow --checkpoint state -- sh -c "
-	while [ ! -e '$T/go' ]; do sleep 0.1; done
-	echo 1 >\"\$GPUCLOUD_CHECKPOINT_DIR/n\"; exec sleep 300")
-wait_until 30 in_state "$slow" RUNNING
-gpc checkpoint save -q "$slow" >saved 2>&1 &
-asker=$!
-nothing_yet() { gpc logs "$slow" 2>&1 | grep -q "nothing to save"; }
-wait_until 60 nothing_yet
-touch go
-wait "$asker"
-is "$?" 0 "a save asked for before there is a file is made once there is" || note "$(cat saved)"
-gpc cancel -q "$slow"
-
 run gpc cancel "$job"
 is "$rc" 0 "cancel"
 run gpc wait "$job"
@@ -43,6 +29,20 @@ wait_until 10 none_of_job "$job"
 before=$(counted "$job")
 run gpc cancel "$job"
 is "$rc" 0 "cancelling again changes nothing"
+
+# Who asks before the program has written anything waits for what it writes.
+slow=$(gpc submit -q -d --name slow --checkpoint state -- sh -c "
+	while [ ! -e '$T/go' ]; do sleep 0.1; done
+	echo 1 >\"\$GPUCLOUD_CHECKPOINT_DIR/n\"; exec sleep 300")
+wait_until 30 in_state "$slow" RUNNING
+gpc checkpoint save -q --timeout 120s "$slow" >saved 2>&1 &
+asker=$!
+nothing_yet() { gpc logs "$slow" 2>&1 | grep -q "nothing to save"; }
+wait_until 60 nothing_yet
+touch "$T/go"
+wait "$asker"
+is "$?" 0 "a save asked for before there is a file is made once there is" || note "$(cat saved)"
+gpc cancel -q "$slow"
 
 run gpc resume -d "$job"
 is "$rc" 0 "a cancelled job can be resumed"

@@ -19,6 +19,8 @@ static const struct {
 	{ 1, 1, 5000, 5000, false, false },
 	{ 1, 2, 5000, 5000, true, true },
 	{ 1, 1, 5999, 5000, false, false },     /* within the second */
+	{ 1, 1, 5000, 5999, false, true },      /* written within it */
+	{ 1, 1, 5123, 5123, false, false },
 	{ 1, 1, 6000, 5999, true, true },
 	{ 1, 1, 5000, 6000, false, true },      /* the target is newer */
 	{ 1, 1, 0, 6000, false, false },        /* not known: not other */
