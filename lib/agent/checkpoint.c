@@ -480,6 +480,8 @@ void gpc_saver_done(struct gpc_agent *a, int r, const struct gpc_error *err)
 		s->unquiet_since_ms = 0;
 		s->look_due_ms = now + look_every_ms(a);
 		s->n += s->leads;
+		if (s->request.due_ms)        /* what was noted is over */
+			gpc_set_str(&a->note, NULL);
 	} else if (task == GPC_SAVER_LOOK && s->changed) {
 		if (!s->unquiet_since_ms)
 			s->unquiet_since_ms = now;

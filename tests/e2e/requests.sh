@@ -37,11 +37,15 @@ slow=$(gpc submit -q -d --name slow --checkpoint state -- sh -c "
 wait_until 30 in_state "$slow" RUNNING
 gpc checkpoint save -q --timeout 120s "$slow" >saved 2>&1 &
 asker=$!
-nothing_yet() { gpc logs "$slow" 2>&1 | grep -q "nothing to save"; }
+nothing_yet() { gpc status "$slow" | grep -q "nothing to save"; }
 wait_until 60 nothing_yet
+ok $? "who asks for a save before there is a file is told so by status"
 touch "$T/go"
 wait "$asker"
-is "$?" 0 "a save asked for before there is a file is made once there is" || note "$(cat saved)"
+is "$?" 0 "and gets it once there is one" || note "$(cat saved)"
+noted_no_more() { ! nothing_yet; }
+wait_until 60 noted_no_more
+ok $? "then status has no such note any more"
 gpc cancel -q "$slow"
 
 run gpc resume -d "$job"
