@@ -37,7 +37,7 @@ ALONE="logs" # it measures
 # What is also done over a store that bills each request (the stand-in's S3), the
 # longest first; and what --long adds, besides the same over Swift, which can only
 # have the data.
-OVER_S3="recovery requests two_nodes main_job update results"
+OVER_S3="requests recovery two_nodes main_job update results"
 OVER_S3_LONG="json logs tether inputs paid watch credentials notify"
 
 cd "$(dirname "$0")/.." || exit 1
