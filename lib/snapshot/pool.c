@@ -6,8 +6,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/cond.h"
 
 enum { MAX_THREADS = 32, QUEUE = 64, TICK_MS = 100 };
 
@@ -128,16 +129,7 @@ int gpc_pool_open(const struct gpc_pool_options *o, struct gpc_pool **ret_p,
 /* Waits for a task to end, at most a tick. Called with the lock held. */
 static void wait_room(struct gpc_pool *p)
 {
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += TICK_MS * 1000000L;
-	if (until.tv_nsec >= 1000000000L) {
-		until.tv_nsec -= 1000000000L;
-		until.tv_sec++;
-	}
-	if (pthread_cond_timedwait(&p->room, &p->lock, &until) == 0
-		|| !p->o.tick)
+	if (gpc_cond_wait_ms(&p->room, &p->lock, TICK_MS) || !p->o.tick)
 		return;
 	pthread_mutex_unlock(&p->lock);
 	p->o.tick(p->o.arg);

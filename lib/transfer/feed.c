@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <time.h>
 
+#include "base/cond.h"
 #include "base/time.h"
 #include "transfer/packed.h"
 
@@ -48,15 +48,7 @@ static void block_free(struct block *b)
  * Called with the lock held. */
 static void wait_tick(struct gpc_feed *f)
 {
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += TICK_MS * 1000000L;
-	if (until.tv_nsec >= 1000000000L) {
-		until.tv_nsec -= 1000000000L;
-		until.tv_sec++;
-	}
-	pthread_cond_timedwait(&f->changed, &f->lock, &until);
+	gpc_cond_wait_ms(&f->changed, &f->lock, TICK_MS);
 }
 
 /* --- producing --------------------------------------------------------------- */
