@@ -6,7 +6,6 @@
 . "$(dirname "$0")/lib.sh"
 unset GPUCLOUD_TEST_STORE GPUCLOUD_STORE GPUCLOUD_CA_FILE SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE
 
-servers=$ROOT/tests/servers
 new_pair() { # NAME
 	openssl req -x509 -newkey rsa:2048 -nodes -keyout "$1.key" -out "$1.pem" -days 2 \
 		-subj "/CN=127.0.0.1" -addext subjectAltName=DNS:localhost,IP:127.0.0.1 2>/dev/null
@@ -14,17 +13,7 @@ new_pair() { # NAME
 if ! new_pair own || ! new_pair other; then
 	skip_all "no openssl"
 fi
-sh "$servers/fakecloud.sh" start "$T/fake" --cert "$PWD/own.pem" --key "$PWD/own.key" \
-	2>"$T/fake.err" || skip_all "the stand-in does not start: $(tail -n 1 "$T/fake.err")"
-ended() {
-	sh "$servers/fakecloud.sh" stop "$T/fake"
-	cleanup
-}
-trap ended EXIT
-set -a
-# shellcheck disable=SC1091  # made just now
-. "$T/fake/env"
-set +a
+start_fakecloud --cert "$PWD/own.pem" --key "$PWD/own.key"
 export AWS_ENDPOINT_URL_STS="$FAKES_STS" AWS_EC2_METADATA_DISABLED=true \
 	GPUCLOUD_STORE="s3://bucket/x?endpoint=$FAKES_S3"
 CONFIG=$XDG_CONFIG_HOME/gpucloud/config.yaml
@@ -84,7 +73,7 @@ with $PWD/own.pem" "its log is there, and it was told"
 run gpc status
 is "$rc" 7 "without the profile the store is not believed" || note "$err"
 
-sh "$servers/fakecloud.sh" stop "$T/fake"
+stop_fakecloud
 # shellcheck disable=SC2046  # a list of ids
 kill_pids TERM $(pids_with "$T/") # the supervisor looks around for a while yet
 finish

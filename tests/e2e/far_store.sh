@@ -6,23 +6,12 @@
 . "$(dirname "$0")/lib.sh"
 unset GPUCLOUD_TEST_STORE GPUCLOUD_STORE
 
-servers=$ROOT/tests/servers
 tls=
 openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 \
 	-subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 2>/dev/null &&
 	tls="--cert $T/work/cert.pem --key $T/work/key.pem"
 # shellcheck disable=SC2086  # options
-sh "$servers/fakecloud.sh" start "$T/fake" $tls 2>"$T/fake.err" ||
-	skip_all "the stand-in does not start: $(tail -n 1 "$T/fake.err")"
-ended() {
-	sh "$servers/fakecloud.sh" stop "$T/fake"
-	cleanup
-}
-trap ended EXIT
-set -a
-# shellcheck disable=SC1091  # made just now
-. "$T/fake/env"
-set +a
+start_fakecloud $tls
 S3="s3://bucket/team?endpoint=$FAKE_S3"
 export GPUCLOUD_STORE="$S3"
 
@@ -234,7 +223,7 @@ control POST settings '{"conditions": "honour"}' >/dev/null
 export GPUCLOUD_STORE="$S3"
 job=$(gpc submit -q -d -- sleep 600)
 wait_until 20 in_state "$job" RUNNING
-sh "$servers/fakecloud.sh" stop "$T/fake"
+stop_fakecloud
 run gpc release --all -y
 is "$rc" 0 "release --all when the store is down"
 like "$out" "$job .*released" "says what it released"

@@ -105,6 +105,23 @@ skip_all() {
 	exit 0
 }
 
+# The stand-in of the clouds in $T/fake, with what its env file says exported; it ends
+# with the script.
+start_fakecloud() { # OPTION...
+	sh "$ROOT/tests/servers/fakecloud.sh" start "$T/fake" "$@" 2>"$T/fake.err" ||
+		skip_all "the stand-in does not start: $(tail -n 1 "$T/fake.err")"
+	trap end_fakecloud EXIT
+	set -a
+	# shellcheck disable=SC1091  # made just now
+	. "$T/fake/env"
+	set +a
+}
+stop_fakecloud() { sh "$ROOT/tests/servers/fakecloud.sh" stop "$T/fake"; }
+end_fakecloud() {
+	stop_fakecloud
+	cleanup
+}
+
 # run COMMAND…: leaves stdout, stderr and status in $out, $err, $rc.
 # RUN_SECONDS is its time limit.
 run() {

@@ -5,18 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 unset GPUCLOUD_TEST_STORE GPUCLOUD_STORE AWS_PROFILE AWS_SESSION_TOKEN
 
-servers=$ROOT/tests/servers
-sh "$servers/fakecloud.sh" start "$T/fake" 2>"$T/fake.err" ||
-	skip_all "the stand-in does not start: $(tail -n 1 "$T/fake.err")"
-ended() {
-	sh "$servers/fakecloud.sh" stop "$T/fake"
-	cleanup
-}
-trap ended EXIT
-set -a
-# shellcheck disable=SC1091  # made just now
-. "$T/fake/env"
-set +a
+start_fakecloud
 export AWS_EC2_METADATA_DISABLED=true
 
 STORE_DO=${STORE_DO:-$(dirname "$GPUCLOUD_BIN")/../tests/e2e/store-do}
@@ -158,5 +147,5 @@ is "$(reason_of "$job")" spec_invalid "as the spec's fault"
 like "$(gpc status "$job")" "file_mounts.set" "and says where"
 no_faults
 
-sh "$servers/fakecloud.sh" stop "$T/fake"
+stop_fakecloud
 finish
