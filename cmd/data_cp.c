@@ -72,34 +72,14 @@ static int look_at_file(struct copy *k, struct source *s, struct gpc_error *err)
 	return 0;
 }
 
-/* Whether something has this prefix, and whether that is one of this very key. */
-struct first {
-	const char *key;                /* or NULL */
-	bool found;
-	struct source *source;
-};
-
-static int stop_at_first(void *arg, const char *key,
-	const struct gpc_object_info *info)
-{
-	struct first *f = arg;
-
-	f->found = !f->key || gpc_eq(key, f->key);
-	if (f->found && f->source) {
-		f->source->size = info->size;
-		f->source->modified_ms = info->modified_ms;
-	}
-	return 1;
-}
-
 /* Nothing has this key: perhaps a folder was meant. */
 static void hint_at_folder(const struct source *s, struct gpc_error *err)
 {
 	gpc_autostr *prefix = gpc_format("%s/", s->at.key);
-	struct first f = {0};
+	bool any, is_one;
 
-	if (gpc_objects_list(s->at.objects, prefix, NULL, NULL, stop_at_first,
-		&f, NULL) == 0 && f.found)
+	if (gpc_objects_first(s->at.objects, prefix, &any, &is_one, NULL,
+		NULL) == 0 && any)
 		gpc_hint(err, "there is a folder of that name; -r copies all "
 			"that is in it");
 }
@@ -121,13 +101,17 @@ static int fail_absent(const struct source *s, struct gpc_error *err)
  * read, which their request will tell. */
 static int look_in_list(struct source *s, struct gpc_error *err)
 {
-	struct first f = { .key = s->at.key, .source = s };
+	struct gpc_object_info info;
 	struct gpc_error why = {0};
-	int r = gpc_objects_list(s->at.objects, s->at.key, NULL, NULL,
-		stop_at_first, &f, &why);
+	bool any, is_one = false;
+	int r = gpc_objects_first(s->at.objects, s->at.key, &any, &is_one, &info,
+		&why);
 
-	if (!r && f.found)
+	if (is_one) {
+		s->size = info.size;
+		s->modified_ms = info.modified_ms;
 		return 0;
+	}
 	if (r && err)
 		*err = why;
 	return r ? r : -GPC_EAUTH;

@@ -262,3 +262,37 @@ int gpc_objects_list(struct gpc_objects *o, const char *prefix, const char *afte
 
 	return list_pages(o->bucket, &l, &page, err);
 }
+
+struct first {
+	const char *prefix;
+	bool any, is_one;
+	struct gpc_object_info info;
+};
+
+/* What is exactly the prefix comes before all that is longer. */
+static int stop_at_first(void *arg, const char *key,
+	const struct gpc_object_info *info)
+{
+	struct first *f = arg;
+
+	f->any = true;
+	f->is_one = gpc_eq(key, f->prefix);
+	f->info = *info;
+	f->info.version = f->info.storage_class = NULL;
+	return 1;
+}
+
+int gpc_objects_first(struct gpc_objects *o, const char *prefix, bool *ret_any,
+	bool *ret_is_one, struct gpc_object_info *ret_i, struct gpc_error *err)
+{
+	struct first f = { .prefix = prefix };
+	int r = gpc_objects_list(o, prefix, NULL, NULL, stop_at_first, &f, err);
+
+	if (r < 0)
+		return r;
+	*ret_any = f.any;
+	*ret_is_one = f.is_one;
+	if (f.is_one && ret_i)
+		*ret_i = f.info;
+	return 0;
+}

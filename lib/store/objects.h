@@ -58,6 +58,12 @@ typedef int gpc_objects_fn(void *arg, const char *key,
 int gpc_objects_list(struct gpc_objects *o, const char *prefix, const char *after,
 	const char *delimiter, gpc_objects_fn *fn, void *arg, struct gpc_error *err)
 	gpc_must_check;
+/* Looks with a list of one where HEAD is refused: *ret_any when some key starts with
+ * prefix, *ret_is_one when prefix itself is one, of which *ret_i (NULL: not wanted) is
+ * told then, without version and class. */
+int gpc_objects_first(struct gpc_objects *o, const char *prefix, bool *ret_any,
+	bool *ret_is_one, struct gpc_object_info *ret_i, struct gpc_error *err)
+	gpc_must_check;
 /* In batches as the service has them; absent keys are no failure. `failed` is told
  * each key that stays; the first failure is returned after all were tried. */
 int gpc_objects_delete(struct gpc_objects *o, const struct gpc_strv *keys,

@@ -27,30 +27,20 @@ GPC_CLEANUP_VALUE(opened);
 
 /* --- one object or many ------------------------------------------------------- */
 
-struct first { struct opened *o; const char *key; bool found; };
-
-static int stop_at_first(void *arg, const char *key,
-	const struct gpc_object_info *info)
+static void take(struct opened *o, const struct gpc_object_info *info)
 {
-	struct first *f = arg;
-
-	f->found = !f->key || gpc_eq(key, f->key);
-	if (f->found && f->key) {
-		f->o->size = info->size;
-		f->o->modified_ms = info->modified_ms;
-	}
-	return 1;
+	o->size = info->size;
+	o->modified_ms = info->modified_ms;
 }
 
-/* Whether a list has this prefix; with `whole`, whether it has this very key. */
-static int look_in_list(struct opened *o, const char *prefix, bool whole,
-	bool *ret_found, struct gpc_error *err)
+static int look_in_list(struct opened *o, bool *ret_found, struct gpc_error *err)
 {
-	struct first f = { .o = o, .key = whole ? prefix : NULL };
-	int r = gpc_objects_list(o->objects, prefix, NULL, NULL, stop_at_first,
-		&f, err);
+	struct gpc_object_info info;
+	bool any;
+	int r = gpc_objects_first(o->objects, o->key, &any, ret_found, &info, err);
 
-	*ret_found = f.found;
+	if (r == 0 && *ret_found)
+		take(o, &info);
 	return r;
 }
 
@@ -64,12 +54,10 @@ static int look_for_one(struct opened *o, bool *ret_found, struct gpc_error *err
 	int r = gpc_objects_head(o->objects, o->key, &info, &keep, &why);
 
 	*ret_found = r == 0;
-	if (r == 0) {
-		o->size = info.size;
-		o->modified_ms = info.modified_ms;
-	}
+	if (r == 0)
+		take(o, &info);
 	if (r == -GPC_EAUTH)
-		return look_in_list(o, o->key, true, ret_found, err);
+		return look_in_list(o, ret_found, err);
 	if (r < 0 && r != -GPC_ENOTFOUND && err)
 		*err = why;
 	return r == -GPC_ENOTFOUND ? 0 : r;
