@@ -10,6 +10,7 @@
 #include "core/prune.h"
 #include "core/submit.h"
 #include "core/supervise.h"
+#include "core/view.h"
 #include "model/job_signal.h"
 #include "record/index.h"
 #include "record/job.h"
@@ -52,12 +53,26 @@ static int too_busy(const char *job, struct gpc_error *err)
 		"job %s: its journal is too busy", job);
 }
 
+/* What its agents have said before anybody asked is its end, be it not in the
+ * journal yet: a cancel would only give it another name. */
+static bool has_ended_by_facts(struct gpc_session *s, const char *job)
+{
+	gpc_auto(gpc_view) struct gpc_view v = {0};
+
+	return gpc_view_load(s, job, &v, NULL) == 0 && v.derived;
+}
+
 int gpc_request_cancel(struct gpc_session *s, const char *job, bool now,
 	bool *ret_ended, struct gpc_error *err)
 {
 	gpc_auto(gpc_journal) struct gpc_journal j = {0};
 	int r = open_journal(s, job, &j, err);
 
+	if (r == 0 && !j.state.cancel && has_ended_by_facts(s, job)) {
+		*ret_ended = true;
+		gpc_supervisor_wake(s);
+		return 0;
+	}
 	for (int i = 0; r == 0 && i < REQUEST_TRIES; i++) {
 		struct gpc_json *data;
 

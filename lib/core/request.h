@@ -5,7 +5,8 @@
 #include "core/session.h"
 #include "core/view.h"
 
-/* Ended already: *ret_ended = true and success. */
+/* Ended already, in the journal or by what its nodes have written: *ret_ended =
+ * true and success. */
 int gpc_request_cancel(struct gpc_session *s, const char *job, bool now,
 	bool *ret_ended, struct gpc_error *err) gpc_must_check;
 /* *ret_event: number of the event, to wait for its checkpoint. */

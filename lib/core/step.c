@@ -213,6 +213,8 @@ static int act(struct gpc_supervision *sv, const struct gpc_action *a,
 	case GPC_ACTION_RELEASE:
 		return gpc_supervision_release(sv, a->index, progressed, err);
 	case GPC_ACTION_END:
+		if (a->reason == GPC_REASON_CANCELLED)
+			return gpc_supervision_cancelled(sv, progressed, err);
 		return gpc_supervision_end(sv, a->reason, a->code, a->signal,
 			a->rank, progressed, err);
 	case GPC_ACTION_WATCH:

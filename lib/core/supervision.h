@@ -138,6 +138,10 @@ int gpc_supervision_void(struct gpc_supervision *sv, size_t intent,
 /* watch.c */
 int gpc_supervision_watch(struct gpc_supervision *sv, bool *progressed,
 	struct gpc_error *err) gpc_must_check;
+/* Ends a job that is to be cancelled without more waiting: as completed, if its
+ * nodes have said so. */
+int gpc_supervision_cancelled(struct gpc_supervision *sv, bool *progressed,
+	struct gpc_error *err) gpc_must_check;
 /* Journals the newest complete checkpoint, if it is newer than the state's. */
 int gpc_supervision_note_checkpoint(struct gpc_supervision *sv,
 	bool *progressed, struct gpc_error *err) gpc_must_check;

@@ -318,6 +318,23 @@ static int watch_outcome(struct gpc_supervision *sv, bool partial,
 	return settle(sv, &x, progressed, err);
 }
 
+int gpc_supervision_cancelled(struct gpc_supervision *sv, bool *progressed,
+	struct gpc_error *err)
+{
+	const struct gpc_job_state *st = &sv->journal.state;
+	gpc_auto(gpc_exit) struct gpc_exit x = {0};
+	bool found = false;
+	int r = 0;
+
+	if (st->status >= GPC_JOB_STARTING && st->status <= GPC_JOB_STOPPING)
+		r = gpc_facts_outcome(sv->session->store, sv->job.id,
+			st->attempt, st->num_nodes, false, &x, &found, err);
+	if (r == 0 && found && x.reason == GPC_REASON_COMPLETED)
+		return settle(sv, &x, progressed, err);
+	return r < 0 ? r : gpc_supervision_end(sv, GPC_REASON_CANCELLED, 0, 0,
+		0, progressed, err);
+}
+
 static int node_is_gone(struct gpc_supervision *sv, const struct gpc_node *n,
 	const char *why, bool *progressed, struct gpc_error *err)
 {
@@ -382,8 +399,7 @@ static int watch_cancel(struct gpc_supervision *sv, bool *progressed,
 		sv->cancel_seen_ms = now;
 	if (now - sv->cancel_seen_ms < limit)
 		return 0;
-	return gpc_supervision_end(sv, GPC_REASON_CANCELLED, 0, 0, 0,
-		progressed, err);
+	return gpc_supervision_cancelled(sv, progressed, err);
 }
 
 static int watch_cost(struct gpc_supervision *sv, bool *progressed,

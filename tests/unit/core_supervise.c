@@ -557,8 +557,57 @@ TEST(cancel_of_a_deaf_agent)
 	lab_free(lab);
 }
 
-/* A job that completes while it is being cancelled has completed. */
-TEST(cancel_loses_against_success)
+/* What the nodes have said before anybody asked is the end, whatever it is: nobody
+ * has written it down yet, and the journal gets no cancel. */
+static void cancel_after(enum gpc_reason reason, int code, const char *status)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+	struct gpc_error err;
+	bool ended = false;
+
+	lab_run(lab, sv, job, 1);
+	end(lab, job, 1, 0, reason, code, 0);
+	assert_ok(gpc_request_cancel(lab->s, job, true, &ended, &err));
+	assert_true(ended);
+	lab_finish(sv, 5 * MINUTE);
+	assert_status(sv, status);
+	assert_reason(sv, gpc_reason_to_str(reason));
+	assert_false(lab_state(sv)->cancel);
+	lab_check(lab, job, 1);
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
+TEST(cancel_after_the_end_changes_nothing)
+{
+	cancel_after(GPC_REASON_COMPLETED, 0, "SUCCEEDED");
+	cancel_after(GPC_REASON_EXIT_CODE, 3, "FAILED");
+}
+
+/* A failure that a new attempt would follow is no end yet. */
+TEST(cancel_ends_what_would_go_on)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "\"recovery\":{\"restarts\":3}");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+	struct gpc_error err;
+	bool ended = true;
+
+	lab_run(lab, sv, job, 1);
+	end(lab, job, 1, 0, GPC_REASON_EXIT_CODE, 3, 0);
+	assert_ok(gpc_request_cancel(lab->s, job, false, &ended, &err));
+	assert_false(ended);
+	lab_finish(sv, 5 * MINUTE);
+	assert_reason(sv, "cancelled");
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
+/* A job that completes while it is being cancelled has completed, also where
+ * nobody waits for a word of its nodes. */
+static void completes_while_cancelled(bool now)
 {
 	struct lab *lab = lab_new(0);
 	gpc_autostr *job = lab_job(lab, "");
@@ -567,13 +616,19 @@ TEST(cancel_loses_against_success)
 	bool ended;
 
 	lab_run(lab, sv, job, 1);
-	assert_ok(gpc_request_cancel(lab->s, job, false, &ended, &err));
+	assert_ok(gpc_request_cancel(lab->s, job, now, &ended, &err));
 	end(lab, job, 1, 0, GPC_REASON_COMPLETED, 0, 0);
 	lab_finish(sv, 5 * MINUTE);
 	assert_status(sv, "SUCCEEDED");
 	lab_check(lab, job, 1);
 	gpc_supervision_free(sv);
 	lab_free(lab);
+}
+
+TEST(cancel_loses_against_success)
+{
+	completes_while_cancelled(false);
+	completes_while_cancelled(true);
 }
 
 /* --- resume ------------------------------------------------------------------------ */
@@ -626,6 +681,8 @@ int main(void)
 		cmocka_unit_test(interruptions_recover),
 		cmocka_unit_test(cancel_in_each_state),
 		cmocka_unit_test(cancel_of_a_deaf_agent),
+		cmocka_unit_test(cancel_after_the_end_changes_nothing),
+		cmocka_unit_test(cancel_ends_what_would_go_on),
 		cmocka_unit_test(cancel_loses_against_success),
 		cmocka_unit_test(resume_goes_on_from_the_checkpoint),
 	};
