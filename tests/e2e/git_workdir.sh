@@ -172,6 +172,19 @@ for signal in KILL TERM INT; do
 	is "$(scratches)" 0 "no scratch folder is left"
 done
 
+# What a git that was killed locked stays locked to every git: the copy, which is one
+# of many, is made anew.
+for lock in shallow.lock refs/gpucloud/incoming.lock; do
+	rm -rf "$CACHE"
+	gpc submit -q -n job.yaml >/dev/null 2>&1
+	locked=$(find "$CACHE" -name '*.lock' ! -name 'scratch*')
+	mkdir -p "$(dirname "${locked%.lock}/$lock")"
+	: >"${locked%.lock}/$lock"
+	run gpc submit -n job.yaml --git-ref dev
+	is "$rc:$(test -e "${locked%.lock}/$lock" && echo left)" 0: \
+		"a $lock that a killed git left holds up nobody"
+done
+
 # --- copies that nobody uses ------------------------------------------------
 copies() { find "$CACHE" -mindepth 1 -maxdepth 1 -type d ! -name scratch | grep -c .; }
 n=$(copies)
