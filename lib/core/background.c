@@ -1,13 +1,16 @@
 /* The supervisor in the background: a lock file per user, host and store says that
- * there is one and, by its time, that it is at work. Commands look at that and
- * start one where there is none; who holds the lock and has shown no sign of life
- * for the stale time is replaced. */
+ * there is one and, by what its holder writes into it, that it is at work. Commands
+ * look at that and start one where there is none; who holds the lock and has shown
+ * no sign of life for the stale time is replaced. */
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/crash.h"
 #include "base/detach.h"
 #include "base/fd.h"
+#include "base/parse.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "base/time.h"
@@ -17,6 +20,7 @@
 extern char **environ;
 
 #define LOOK_MS 100             /* for how long somebody may look at the lock */
+#define MARK_SIZE 64
 #define EXEC_MS 20000           /* a machine that swaps */
 #define START_MS 500            /* what starting takes at most, as a rule */
 
@@ -42,12 +46,66 @@ static int take_lock(const char *path, int64_t wait_ms, int *ret_fd,
 	}
 }
 
+/* --- signs of life --------------------------------------------------------- */
+
+/* "BOOT MILLISECONDS": when, by the clock that no one sets. Should there be no room
+ * for it, the file's own time still tells. */
+static void mark(const struct gpc_session *s, int fd)
+{
+	char text[MARK_SIZE];
+	int n = snprintf(text, sizeof(text), "%-36.36s %-20lld\n",
+		s->place.boot[0] ? s->place.boot : "-",
+		(long long)gpc_boot_ms());
+
+	(void)!gpc_pwrite_all(fd, text, (size_t)n, 0, "the lock", NULL);
+}
+
+bool gpc_supervisor_renew(const struct gpc_session *s, int fd, const char *path)
+{
+	mark(s, fd);
+	return gpc_lock_renew(fd, path);
+}
+
+/* By the boot clock; -1 when the holder is of another boot, or wrote nothing. */
+static int64_t marked_age_ms(const struct gpc_session *s, const char *path)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	int64_t now = gpc_boot_ms(), ms;
+	struct gpc_str text, boot;
+	gpc_autostr *at = NULL;
+
+	if (gpc_read_file(path, MARK_SIZE, &b, NULL) < 0)
+		return -1;
+	text = gpc_str_trim(gpc_str_of(gpc_buf_str(&b)));
+	if (!gpc_str_split(&text, ' ', &boot) || !s->place.boot[0] ||
+		!gpc_str_eq(boot, s->place.boot))
+		return -1;
+	text = gpc_str_trim(text);
+	at = gpc_strndup(text.ptr, text.len);
+	return gpc_parse_i64(at, 0, now, "the lock's time", &ms, NULL) < 0 ?
+		-1 : now - ms;
+}
+
+/* Silent is who is so by both clocks: the wall's may jump, and what is written into
+ * the file may not get there on a full disk. -1: there is no such file. */
+static int64_t age_ms(const struct gpc_session *s, const char *path)
+{
+	int64_t wall = gpc_lock_age_ms(path);
+	int64_t boot = wall == -1 ? -1 : marked_age_ms(s, path);
+
+	if (boot < 0)
+		return wall;
+	return wall >= 0 && wall < boot ? wall : boot;
+}
+
+/* --- the lock -------------------------------------------------------------- */
+
 /* Takes the lock's name from a holder that has shown no sign of life: it is
  * stopped, or stuck. Should it wake up, it sees that and ends; what it was
  * about to do is kept from being done twice by the journals. */
 static void break_stale(struct gpc_session *s, const char *path)
 {
-	int64_t age = gpc_lock_age_ms(path);
+	int64_t age = age_ms(s, path);
 
 	if (age < GPC_SUPERVISOR_STALE_MS || unlink(path) < 0)
 		return;
@@ -75,11 +133,13 @@ int gpc_supervisor_lock(struct gpc_session *s, const char *path, int *ret_fd,
 	int r = take_lock(path, LOOK_MS, ret_fd, err);
 
 	if (r == -GPC_ECONFLICT &&
-		gpc_lock_age_ms(path) >= GPC_SUPERVISOR_STALE_MS) {
+		age_ms(s, path) >= GPC_SUPERVISOR_STALE_MS) {
 		r = break_in_turn(s, path, &turn, err);
 		if (r == 0)
 			r = take_lock(path, LOOK_MS, ret_fd, err);
 	}
+	if (r == 0)
+		mark(s, *ret_fd);
 	return r == -GPC_ECONFLICT ? gpc_fail(err, GPC_ECONFLICT,
 		"another process supervises your jobs in %s",
 		s->store->url) : r;
@@ -173,7 +233,7 @@ void gpc_supervisor_wake(struct gpc_session *s)
 int64_t gpc_supervisor_silent_ms(struct gpc_session *s)
 {
 	gpc_autostr *lock = gpc_supervisor_file(s, "lock");
-	int64_t age = gpc_lock_age_ms(lock);
+	int64_t age = age_ms(s, lock);
 
 	return age >= GPC_SUPERVISOR_SILENT_MS ? age : 0;
 }
@@ -188,7 +248,7 @@ int gpc_supervisor_ensure(struct gpc_session *s, struct gpc_error *err)
 	if (r == 0)
 		r = look_at_lock(lock, &held, err);
 	if (r == 0 && (!held ||
-		gpc_lock_age_ms(lock) >= GPC_SUPERVISOR_STALE_MS)) {
+		age_ms(s, lock) >= GPC_SUPERVISOR_STALE_MS)) {
 		r = break_in_turn(s, lock, &turn, err);
 		if (r == 0)
 			r = look_at_lock(lock, &held, err);

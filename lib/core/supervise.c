@@ -273,7 +273,7 @@ static bool is_still_ours(struct gang *g)
 	if (g->renewed_ms && now - g->renewed_ms < RENEW_MS)
 		return true;
 	g->renewed_ms = now;
-	if (gpc_lock_renew(g->lock_fd, g->lock_path))
+	if (gpc_supervisor_renew(g->session, g->lock_fd, g->lock_path))
 		return true;
 	gpc_log(g->session->log, GPC_WARN, "another supervisor has taken over "
 		"while this one was stopped");
@@ -380,7 +380,7 @@ int gpc_supervise_run(struct gpc_session *s, bool once, struct gpc_error *err)
 		if (r == 0)
 			r = gang_run(&g, once, err);
 		if (r == 0)
-			ours = gpc_lock_renew(fd, path);
+			ours = gpc_supervisor_renew(s, fd, path);
 		gpc_close(&fd);
 		GPC_CRASH("supervise.let_go");
 		if (r < 0 || once || !ours || gpc_canceled(s->cancel))

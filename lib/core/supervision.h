@@ -101,6 +101,9 @@ struct gpc_supervision {
 char *gpc_supervisor_file(struct gpc_session *s, const char *suffix);
 int gpc_supervisor_lock(struct gpc_session *s, const char *path, int *ret_fd,
 	struct gpc_error *err) gpc_must_check;
+/* Its holder shows that it is at work; false when somebody else has taken over. */
+bool gpc_supervisor_renew(const struct gpc_session *s, int fd,
+	const char *path);
 
 /* supervisor.c: the right to act on this job. */
 int gpc_supervision_hold(struct gpc_supervision *sv, int64_t now_ms,

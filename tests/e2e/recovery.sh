@@ -142,12 +142,20 @@ done
 run gpc wait "$job"
 is "$rc" 137 "killing only the program is the program's end"
 
+lock_is_old() { # SECONDS: its holder wrote into it so long ago, by both clocks
+	up=$(cut -d . -f 1 /proc/uptime)
+	for lock in "$XDG_STATE_HOME"/gpucloud/supervise-*.lock; do
+		printf '%s %-20s\n' "$(cat /proc/sys/kernel/random/boot_id)" \
+			$(((up - $1) * 1000)) | dd of="$lock" conv=notrunc status=none
+		touch -d "-$1 seconds" "$lock"
+	done
+}
 # One that is stopped: the next who needs a supervisor replaces it.
 job=$(gpc submit -q -d --env LAST=100 count.yaml)
 wait_until 20 has_checkpoint "$job"
 old=$(ours supervise)
 kill_pids STOP "$old"
-touch -d '-2 minutes' "$XDG_STATE_HOME"/gpucloud/supervise-*.lock
+lock_is_old 120
 like "$(gpc status "$job")" "silent" "status says that the supervisor is silent"
 run gpc submit -q --name meanwhile -- echo ran
 is "$rc:$out" "0:ran" "a stopped supervisor holds up no other job"
@@ -192,8 +200,7 @@ fi
 # One that is stopped keeps what its ended job holds: that is found, and another
 # one gives it back after one stale time, not two.
 silent_for() { # JOB SECONDS: as if the stopped one had not been heard of for so long
-	touch -d "-$2 seconds" "$XDG_STATE_HOME"/gpucloud/supervise-*.lock
-	up=$(cut -d . -f 1 /proc/uptime)
+	lock_is_old "$2"
 	jq -c ".boot_ms = ($up - $2) * 1000" "$STORE/jobs/$1/supervisor" >record &&
 		cp record "$STORE/jobs/$1/supervisor"
 }

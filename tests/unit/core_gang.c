@@ -1,6 +1,9 @@
 /* One supervisor drives all jobs of its owner and ends with the last. */
+#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -8,6 +11,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "core/request.h"
+#include "core/supervision.h"
 #include "core_lab.h"
 #include "record/index.h"
 #include "record/keys.h"
@@ -242,6 +246,59 @@ TEST(a_second_one_is_refused)
 	lab_free(lab);
 }
 
+/* A wall clock that somebody sets makes nobody silent, nor keeps alive who is. */
+TEST(silence_goes_by_the_clock_of_the_boot)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *path = gpc_supervisor_file(lab->s, "lock");
+	static const int64_t jumps_s[] = {-3600, 3600};
+	struct gpc_error err;
+
+	assert_ok(gpc_mkdirs(lab->s->place.state_dir, 0700, &err));
+	for (size_t i = 0; i < 2; i++) {
+		struct timespec at = {time(NULL) + jumps_s[i], 0};
+		struct timespec times[] = {at, at};
+		gpc_autofd fd = -1, other = -1;
+
+		assert_ok(gpc_supervisor_lock(lab->s, path, &fd, &err));
+		assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+		assert_int_equal(gpc_supervisor_silent_ms(lab->s), 0);
+		assert_fails(gpc_supervisor_lock(lab->s, path, &other, &err),
+			GPC_ECONFLICT);
+		assert_true(gpc_supervisor_renew(lab->s, fd, path));
+		assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+		lab_advance(2 * MINUTE);
+		assert_in_range(gpc_supervisor_silent_ms(lab->s), 2 * MINUTE,
+			3 * MINUTE);
+		assert_ok(gpc_supervisor_lock(lab->s, path, &other, &err));
+		assert_false(gpc_supervisor_renew(lab->s, fd, path));
+	}
+	lab_free(lab);
+}
+
+/* What another boot, or nobody, wrote into the file leaves the file's own time. */
+TEST(silence_of_another_boot_goes_by_the_wall_clock)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *path = gpc_supervisor_file(lab->s, "lock");
+	static const char *const texts[] = {"",
+		"00000000-0000-0000-0000-000000000000 5", "-", " ",
+		"-                                    5\n"};
+	struct gpc_error err;
+
+	assert_ok(gpc_mkdirs(lab->s->place.state_dir, 0700, &err));
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		assert_ok(gpc_write_file(path, texts[i], strlen(texts[i]), 0600,
+			&err));
+		assert_int_equal(gpc_supervisor_silent_ms(lab->s), 0);
+		lab_advance(2 * MINUTE);
+		assert_in_range(gpc_supervisor_silent_ms(lab->s), 2 * MINUTE,
+			3 * MINUTE);
+		lab_advance(-2 * MINUTE);
+	}
+	lab_free(lab);
+}
+
 /* One that is about to start is waited for, so that there is no second one. */
 TEST(one_is_started_once)
 {
@@ -361,6 +418,8 @@ int main(void)
 		cmocka_unit_test(a_deleted_job_does_not_hold_it),
 		cmocka_unit_test(jobs_of_others_are_theirs),
 		cmocka_unit_test(a_second_one_is_refused),
+		cmocka_unit_test(silence_goes_by_the_clock_of_the_boot),
+		cmocka_unit_test(silence_of_another_boot_goes_by_the_wall_clock),
 		cmocka_unit_test(one_is_started_once),
 		cmocka_unit_test(once_is_one_round),
 		cmocka_unit_test(once_waits_for_a_silent_holder),
