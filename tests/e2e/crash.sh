@@ -5,11 +5,24 @@
 # for each process that passes it) with that point armed. What is left is helped
 # as a user would: `wait`, `release`, submitting again. After that everything must
 # be right: state, processes, machines bought, blobs, files.
-#   crash.sh [--long]            all pairs that can occur together, not a sample
+#   crash.sh [--long] [-j PLACES] [--done FILE]
+#     --long       all pairs that can occur together, not a sample: about an hour
+#                  on two cores that have nothing else to do
+#     -j PLACES    so many walks at a time; each waits for most of its time
+#     --done FILE  results are added to it, and what it says went well is left
+#                  out: so a long run goes on where it was stopped
 #   crash.sh --walk 'SCENARIO POINT[:N][,POINT...]'     one of them, with details
-# shellcheck disable=SC2034  # used by lib.sh
-[ "${1:-}" != --long ] || export GPUCLOUD_TEST_LONG=1
 self=$(realpath "$0")
+results=
+while [ $# -gt 0 ] && [ "$1" != --walk ]; do
+	case $1 in
+	--long) export GPUCLOUD_TEST_LONG=1 ;;
+	-j) GPUCLOUD_CRASH_JOBS=$2 && shift ;;
+	--done) results=$(realpath "$2") && shift ;;
+	*) echo "crash.sh: what is '$1'?" >&2 && exit 2 ;;
+	esac
+	shift
+done
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -263,6 +276,11 @@ check_store() {
 		awk '{ n = split($2, p, "/"); if (p[n] != $1) print "flaw: " $2 }'
 }
 
+# Of a success; two deaths in a row may have ended the job as FAILED.
+was_told() {
+	! grep -q '^job [^ ]* SUCCEEDED ' check || grep -qx SUCCEEDED "$T/told"
+}
+
 check_machines() {
 	nodes=$XDG_STATE_HOME/gpucloud
 	find "$nodes/nodes" -mindepth 1 ! -name .lock 2>/dev/null |
@@ -293,8 +311,8 @@ walk() { # SCENARIO POINTS
 		[ "$jobs" -eq "$left" ] || flaw "$jobs jobs"
 		check_remains
 		grow_old
-		[ ! -e notify ] || grep -qx SUCCEEDED "$T/told" || flaw "nobody was told"
 		check_store
+		[ ! -e notify ] || was_told || flaw "nobody was told"
 		check_machines
 	} >>"$T/out" 2>&1
 }
@@ -307,8 +325,8 @@ one() {
 	walk "$1" "${2:-}"
 	cat "$T"/sanitizer.* 2>/dev/null | sed 's/^/flaw: /' >>"$T/out"
 	if grep -q '^flaw: ' "$T/out"; then
-		echo "bad $1 ${2:-}: $(sed -n 's/^flaw: //p' "$T/out" | head -n 8 | tr '\n' ';')"
-		[ -z "${GPUCLOUD_TEST_KEEP:-}" ] || echo "   kept: $T"
+		echo "bad $1 ${2:-}: $(sed -n 's/^flaw: //p' "$T/out" | head -n 8 | tr '\n' ';')" \
+			"${GPUCLOUD_TEST_KEEP:+kept: $T}"
 	else
 		echo "ok $1 ${2:-}: died at $(died | tr '\n' ' ')($(($(now_ms) - start)) ms)"
 	fi
@@ -326,12 +344,33 @@ fi
 grep -qa GPUCLOUD_CRASH_DIR "$GPUCLOUD_BIN" ||
 	skip_all "this build has no crash points (meson option crash_points)"
 LIMIT=$((200 * SLOW)) # seconds for one walk
-PLACES=${GPUCLOUD_CRASH_JOBS:-8} # a walk waits most of its time
+cores=$(getconf _NPROCESSORS_ONLN)
+PLACES=${GPUCLOUD_CRASH_JOBS:-$((cores * ${GPUCLOUD_TEST_LONG:+2}6))}
+[ "$SLOW" -eq 1 ] || PLACES=8
 
 walk_all() { # FILE: lines "SCENARIO [POINTS]"; results in order of their ends
 	xargs -P "$PLACES" -I '{}' sh -c \
 		'timeout -k 5 "$1" sh "$2" --walk "$3" || echo "bad $3: took too long"' \
 		sh "$LIMIT" "$self" '{}' <"$1"
+}
+
+walked() { # RESULTS: the walks
+	sed 's/^[a-z]* \([^ ]* [^ ]*\): .*/\1/' "$1"
+}
+
+# A check for each result as it comes in, and now and then how far it is.
+report() { # OF
+	since=$(now_ms)
+	n=0
+	bad=0
+	while read -r word walk; do
+		[ "$word" = ok ]
+		ok $? "$walk" || bad=$((bad + 1))
+		n=$((n + 1))
+		[ $((n % 100)) -eq 0 ] || continue
+		took=$((($(now_ms) - since) / 1000))
+		note "$n of $1 walks in $took s, $bad bad; $((took * ($1 - n) / n)) s to go"
+	done
 }
 
 # The points of a scenario in the order in which they are passed first, for each
@@ -353,8 +392,8 @@ singles() {
 pairs() {
 	for s in $SCENARIOS; do
 		points_of "$s" | grep -v : | awk -v s="$s" '
-			{ for (i = 1; i < NR; i++) print s, p[i] "," $1; p[NR] = $1 }'
-	done | awk '{ split($2, p, ","); k = p[1] < p[2] ? $2 : p[2] "," p[1] } !seen[k]++'
+			{ for (i in p) print s, $1 < i ? $1 "," i : i "," $1; p[$1] }'
+	done | awk '!seen[$2]++' | sort
 }
 
 export TRACE="$T/trace"
@@ -362,11 +401,11 @@ mkdir "$TRACE"
 grep -rhoE 'GPC_CRASH\("[^"]+"\)' "$ROOT/lib" "$ROOT/cmd" |
 	sed 's/.*"\(.*\)".*/\1/' | sort -u >"$T/points"
 echo "$SCENARIOS" | tr ' ' '\n' >"$T/unharmed"
-walk_all "$T/unharmed" >"$T/results"
+walk_all "$T/unharmed" >"$T/first"
 while read -r word walk; do
 	[ "$word" = ok ]
 	ok $? "unharmed $walk"
-done <"$T/results"
+done <"$T/first"
 cut -d ' ' -f 1 "$TRACE"/* | sort -u >"$T/passed"
 never=$(comm -23 "$T/points" "$T/passed" | grep -vxF "$ELSEWHERE" | tr '\n' ' ')
 is "$never" "" "every point is passed by a scenario"
@@ -393,18 +432,36 @@ else
 	awk -v step=$(($(wc -l <"$T/pairs") / 15)) 'NR % step == 7' "$T/pairs" |
 		cat "$T/walks" - >"$T/few"
 fi
-walk_all "$T/few" >"$T/results"
-while read -r word walk; do
-	[ "$word" = ok ]
-	ok $? "$walk"
-done <"$T/results"
-is "$(wc -l <"$T/results")" "$(wc -l <"$T/few")" "every walk came to an end"
-spared() { # what no walk so far has died at
-	sed -n 's/^.*: died at \(.*\)(.*/\1/p' "$T/results" "$T/more" 2>/dev/null |
+# Without those that an earlier run has done.
+results=${results:-$T/results}
+touch "$results"
+sed -i '/^ok .*: died at /!d' "$results"
+walked "$results" >"$T/before"
+grep -vxFf "$T/before" "$T/few" >"$T/todo"
+walk_all "$T/todo" | tee -a "$results" | report "$(wc -l <"$T/todo")"
+TESTS=$((TESTS + $(wc -l <"$results") - $(wc -l <"$T/before")))
+walked "$results" >"$T/after"
+is "$(grep -vxFf "$T/after" "$T/few")" "" "every walk came to an end"
+
+# How processes take turns differs from walk to walk: once more where no walk has
+# died at a point, and where one of a pair has spared the other.
+spared() {
+	sed -n 's/^.*: died at \(.*\)(.*/\1/p' "$results" "$T/more" 2>/dev/null |
 		tr ' ' '\n' | sort -u | comm -23 "$T/passed" -
 }
-# How processes take turns differs from walk to walk: once more.
-spared | while read -r point; do grep " $point\$" "$T/walks"; done >"$T/again"
+lonely() { # RESULTS
+	sed -n 's/^ok \([^ ]* [^ ]*,[^ ]*\): died at [^ ]* (.*/\1/p' "$1"
+}
+{
+	spared | while read -r point; do grep " $point\$" "$T/walks"; done
+	lonely "$results"
+} >"$T/again"
 walk_all "$T/again" >"$T/more"
+while read -r word walk; do
+	[ "$word" = ok ]
+	ok $? "again $walk"
+done <"$T/more"
 is "$(spared | tr '\n' ' ')" "" "every point killed somebody"
+note "$(grep -c , "$T/few") pairs, of which one spared the other:" \
+	"$(lonely "$T/more" | tr '\n' ';')"
 finish
