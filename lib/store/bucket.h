@@ -68,7 +68,8 @@ struct gpc_bucket_rules {
 	int (*describes)(const struct gpc_reply *reply,
 		struct gpc_object_info *ret_i, char **keep,
 		struct gpc_error *err);
-	/* A HEAD's 404 does not tell a missing bucket from a missing key. */
+	/* What refuses a HEAD is its status alone: 404 does not tell a missing bucket
+	 * from a missing key, 400 not an expired token from another region. */
 	bool heads_are_mute;
 	/* Only that version, else GPC_ECONFLICT. */
 	void (*pin)(struct gpc_request *r, const char *version);

@@ -59,11 +59,14 @@ enum gpc_net_verdict gpc_bucket_refuse(const struct gpc_reply *reply,
 	gpc_autostr *shown = gpc_str_printable(how->message,
 		strlen(how->message));
 	gpc_autostr *word = gpc_str_printable(how->code, strlen(how->code));
+	gpc_autostr *action = how->action ? gpc_str_printable(how->action,
+		strlen(how->action)) : gpc_strdup("");
 	const char *hint = k->hint;
 
-	gpc_fail(err, k->as, "%s in bucket %s: %.64s%s%.300s", how->what,
+	gpc_fail(err, k->as, "%s in bucket %s: %.64s%s%.300s%s%.64s", how->what,
 		how->bucket, *word ? word : "the server refuses it",
-		*shown ? ": " : "", shown);
+		*shown ? ": " : "", shown,
+		*action ? " It needs the permission " : "", action);
 	if (!hint && k->as == GPC_EAUTH)
 		hint = how->hint_keys;
 	if (hint)

@@ -15,6 +15,8 @@ struct gpc_bucket_refusal {
 	const struct gpc_bucket_known *known;   /* of the service */
 	size_t n_known;
 	const char *code, *message;     /* "": the reply has none */
+	const char *action;             /* that was not permitted, where the reply
+	                                 * tells it apart; or NULL or "" */
 	const char *what;               /* "reading jobs/a/job.json" */
 	const char *bucket;
 	const char *hint_keys;          /* where nothing but 401 or 403 is said */

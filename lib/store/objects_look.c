@@ -1,10 +1,16 @@
 /* What an object is, without its bytes. An answer to HEAD has no words: whether it is
- * the bucket that is missing, a list tells. */
+ * the bucket that is missing, the login that has expired or the region that is wrong, a
+ * list tells; and with what it has learned the object is looked at once more. */
 #include <string.h>
 
 #include "base/parse.h"
 #include "base/str.h"
 #include "store/objects_task.h"
+
+struct look {
+	struct gpc_objects_task t;
+	bool again;                     /* the list went well */
+};
 
 static int64_t number_of(const char *text)
 {
@@ -60,17 +66,33 @@ static int describe(struct gpc_objects_task *t, const struct gpc_reply *reply,
 	return r;
 }
 
-static void bucket_looked_for(void *arg, int r, const struct gpc_reply *reply,
-	const struct gpc_error *err)
+/* What no table has a word for: from S3 a bare 301, 307 or 400. */
+static bool is_mute(int r, const struct gpc_error *err)
 {
-	struct gpc_objects_task *t = arg;
-	const struct gpc_error *why = r == -GPC_ECONFIG ? err : &t->why;
-
-	(void)reply;
-	gpc_objects_task_end(t, -(int)why->code, why);
+	return r == -GPC_EPROTO && err->http >= 300 && err->http <= 400;
 }
 
-static void look_for_bucket(struct gpc_objects_task *t, const struct gpc_error *err)
+static int look(struct gpc_objects_task *t, struct gpc_error *err);
+
+static void listed(void *arg, int r, const struct gpc_reply *reply,
+	const struct gpc_error *err)
+{
+	struct look *l = arg;
+	bool absent = l->t.why.code == GPC_ENOTFOUND;
+	const struct gpc_error *why = r == -GPC_ECONFIG || (r < 0 && !absent) ?
+		err : &l->t.why;
+	struct gpc_error own;
+
+	(void)reply;
+	if (r == 0 && !absent && !l->again) {
+		l->again = true;
+		gpc_objects_task_went_on(&l->t, look(&l->t, &own), &own);
+		return;
+	}
+	gpc_objects_task_end(&l->t, -(int)why->code, why);
+}
+
+static void ask_list(struct gpc_objects_task *t, const struct gpc_error *err)
 {
 	struct gpc_error own;
 	int r;
@@ -80,19 +102,21 @@ static void look_for_bucket(struct gpc_objects_task *t, const struct gpc_error *
 	gpc_pairs_add(&t->op.request.url.query, "list-type", "2");
 	gpc_pairs_add(&t->op.request.url.query, "max-keys", "1");
 	if (r == 0)
-		r = gpc_objects_task_send(t, bucket_looked_for, &own);
+		r = gpc_objects_task_send(t, listed, &own);
 	gpc_objects_task_went_on(t, r, &own);
 }
 
 static void looked(void *arg, int r, const struct gpc_reply *reply,
 	const struct gpc_error *err)
 {
-	struct gpc_objects_task *t = arg;
+	struct look *l = arg;
+	struct gpc_objects_task *t = &l->t;
 	struct gpc_error own;
 
-	if (r == -GPC_ENOTFOUND && t->bucket->rules->heads_are_mute &&
-		!atomic_load(&t->bucket->is_there)) {
-		look_for_bucket(t, err);
+	if (t->bucket->rules->heads_are_mute && ((r == -GPC_ENOTFOUND &&
+		!atomic_load(&t->bucket->is_there)) ||
+		(is_mute(r, err) && !l->again))) {
+		ask_list(t, err);
 		return;
 	}
 	if (r == 0) {
@@ -102,20 +126,23 @@ static void looked(void *arg, int r, const struct gpc_reply *reply,
 	gpc_objects_task_end(t, r, err);
 }
 
+static int look(struct gpc_objects_task *t, struct gpc_error *err)
+{
+	const struct gpc_bucket_rules *rules = t->bucket->rules;
+	int r = gpc_objects_task_op(t, rules->describes ? "GET" : "HEAD", t->key,
+		err);
+
+	if (r == 0 && rules->looks)
+		rules->looks(&t->op.request);
+	return r < 0 ? r : gpc_objects_task_send(t, looked, err);
+}
+
 int gpc_objects_look(const struct gpc_objects *o, struct gpc_net_loop *loop,
 	const char *key, gpc_object_done_fn *done, void *arg, struct gpc_error *err)
 {
-	const struct gpc_bucket_rules *rules = o->bucket->rules;
 	struct gpc_objects_task *t;
-	int r = gpc_objects_task_new(o, loop, sizeof(*t), "looking at", key, done,
-		arg, &t, err);
+	int r = gpc_objects_task_new(o, loop, sizeof(struct look), "looking at", key,
+		done, arg, &t, err);
 
-	if (r < 0)
-		return r;
-	r = gpc_objects_task_op(t, rules->describes ? "GET" : "HEAD", key, err);
-	if (r == 0 && rules->looks)
-		rules->looks(&t->op.request);
-	if (r == 0)
-		r = gpc_objects_task_send(t, looked, err);
-	return gpc_objects_task_started(t, r);
+	return r < 0 ? r : gpc_objects_task_started(t, look(t, err));
 }

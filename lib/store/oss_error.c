@@ -12,6 +12,7 @@
 #define HINT_TIME "set the clock of this machine"
 #define HINT_KEYS "`gpucloud check alibaba` shows which keys are used, and from " \
 	"where"
+#define HINT_LOGIN "log in again; " HINT_KEYS
 #define HINT_MONEY "pay what the account owes"
 #define HINT_ENDPOINT "say which endpoint by ?endpoint=, or which region by ?region="
 #define BAD_REGION "wrongRegion"        /* ours: OSS says InvalidArgument */
@@ -32,8 +33,8 @@ static const struct gpc_bucket_known known[] = {
 	{"InvalidAccessKeyId", GPC_NET_FAILED, GPC_EAUTH, HINT_KEYS},
 	{"SignatureDoesNotMatch", GPC_NET_FAILED, GPC_EAUTH,
 		"the secret does not belong to the key id; " HINT_KEYS},
-	{"SecurityTokenExpired", GPC_NET_RENEW, GPC_EAUTH, "log in again"},
-	{"InvalidSecurityToken", GPC_NET_RENEW, GPC_EAUTH, "log in again"},
+	{"SecurityTokenExpired", GPC_NET_RENEW, GPC_EAUTH, HINT_LOGIN},
+	{"InvalidSecurityToken", GPC_NET_RENEW, GPC_EAUTH, HINT_LOGIN},
 	{"SecurityTokenNotSupported", GPC_NET_FAILED, GPC_EAUTH, HINT_KEYS},
 	{"RequestTimeTooSkewed", GPC_NET_SKEWED, GPC_EAUTH, HINT_TIME},
 	{"RequestExpired", GPC_NET_SKEWED, GPC_EAUTH, HINT_TIME},
@@ -94,6 +95,7 @@ enum gpc_net_verdict gpc_oss_judge(const struct gpc_reply *reply,
 		error = error_in_header(reply);
 	how.code = gpc_xml_text(error, "Code");
 	how.message = gpc_xml_text(error, "Message");
+	how.action = gpc_xml_text(error, "AccessDeniedDetail/AuthAction");
 	if (strstr(how.message, "signing region"))
 		how.code = BAD_REGION;
 	v = gpc_bucket_refuse(reply, &how, err);

@@ -6,6 +6,9 @@
 
 #define HINT_TIME "set the clock of this machine"
 #define HINT_KEYS "`gpucloud check aws` shows which keys are used, and from where"
+#define HINT_LOGIN "log in again; " HINT_KEYS
+#define HINT_REGION "the bucket is in another region: say which by ?region=, or which " \
+	"endpoint by ?endpoint="
 
 static const struct gpc_bucket_known known[] = {
 	{"NoSuchKey", GPC_NET_FAILED, GPC_ENOTFOUND, NULL},
@@ -22,11 +25,14 @@ static const struct gpc_bucket_known known[] = {
 	{"InvalidAccessKeyId", GPC_NET_FAILED, GPC_EAUTH, HINT_KEYS},
 	{"SignatureDoesNotMatch", GPC_NET_FAILED, GPC_EAUTH,
 		"the secret key does not belong to the key id; " HINT_KEYS},
-	{"AuthorizationHeaderMalformed", GPC_NET_FAILED, GPC_EAUTH,
-		"the bucket may be in another region: say which by ?region="},
-	{"ExpiredToken", GPC_NET_RENEW, GPC_EAUTH, "log in again"},
-	{"TokenRefreshRequired", GPC_NET_RENEW, GPC_EAUTH, "log in again"},
-	{"InvalidToken", GPC_NET_RENEW, GPC_EAUTH, "log in again"},
+	{"AuthorizationHeaderMalformed", GPC_NET_FAILED, GPC_ECONFIG, HINT_REGION},
+	{"PermanentRedirect", GPC_NET_FAILED, GPC_ECONFIG, HINT_REGION},
+	{"TemporaryRedirect", GPC_NET_FAILED, GPC_ECONFIG, HINT_REGION},
+	{"IllegalLocationConstraintException", GPC_NET_FAILED, GPC_ECONFIG,
+		HINT_REGION},
+	{"ExpiredToken", GPC_NET_RENEW, GPC_EAUTH, HINT_LOGIN},
+	{"TokenRefreshRequired", GPC_NET_RENEW, GPC_EAUTH, HINT_LOGIN},
+	{"InvalidToken", GPC_NET_RENEW, GPC_EAUTH, HINT_LOGIN},
 	{"RequestTimeTooSkewed", GPC_NET_SKEWED, GPC_EAUTH, HINT_TIME},
 	{"RequestExpired", GPC_NET_SKEWED, GPC_EAUTH, HINT_TIME},
 	{"InvalidObjectState", GPC_NET_FAILED, GPC_EUNSUPPORTED,

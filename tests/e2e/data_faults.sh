@@ -64,6 +64,61 @@ true" "also with --json"
 is "$(printf '%s\n' "$out" | jq -c 'select(.type == "end") | [.files, .failed]')" "[2,1]" \
 	"and counted"
 no_faults
+
+# --- an expired token, an action that is not allowed, another region, for each service ----
+control POST keys '{"cloud": "aws", "id": "ASIAOLD", "secret": "old", "token": "old/+=", "expires": 1}' >/dev/null
+control POST keys '{"cloud": "alibaba", "id": "STS.OLD", "secret": "old", "token": "old/+=", "expires": 1}' \
+	>/dev/null
+control POST keys '{"cloud": "alibaba", "id": "LTAIDENY", "secret": "deny", "deny": ["oss:GetObject"]}' >/dev/null
+old() { # COMMAND…: by who has logged in once
+	env AWS_ACCESS_KEY_ID=ASIAOLD AWS_SECRET_ACCESS_KEY=old AWS_SESSION_TOKEN=old/+= \
+		ALIBABA_CLOUD_ACCESS_KEY_ID=STS.OLD ALIBABA_CLOUD_ACCESS_KEY_SECRET=old \
+		ALIBABA_CLOUD_SECURITY_TOKEN=old/+= "$GPUCLOUD_BIN" "$@"
+}
+refused "expired token" 4 "ExpiredToken: .*$id" old data cp "$(url s3 d/1)" target
+like "$err" "hint: log in again" "expired token: what helps"
+refused "expired token, a folder" 4 "ExpiredToken: .*$id" old data cp -r "$(url s3 d)" target
+refused "expired token, up" 4 "ExpiredToken: .*$id" old data cp src/1 "$(url s3 new/)"
+refused "expired token, oss" 4 "SecurityTokenExpired: .*$id" old data cp "$(url oss d/1)" target
+refused "expired token, oss, up" 4 "SecurityTokenExpired: .*$id" old data cp src/1 "$(url oss new/)"
+fault '{"service": "gcs", "do": "error", "status": 401, "code": "authError",
+	"message": "Invalid Credentials", "count": 0}'
+refused "expired token, gs" 4 "authError: .*$id" gpc data cp "$(url gs d/1)" target
+no_faults
+sed 's/refresh-token/revoked/' "$T/adc.json" >"$T/revoked.json"
+refused "expired login, gs" 4 "invalid_grant" env "GOOGLE_APPLICATION_CREDENTIALS=$T/revoked.json" \
+	"$GPUCLOUD_BIN" data cp "$(url gs d/1)" target
+like "$err" "hint: run: gcloud auth application-default login" "expired login, gs: what helps"
+refused "may not read, oss" 4 "permission oss:GetObject .*$id" env ALIBABA_CLOUD_ACCESS_KEY_ID=LTAIDENY \
+	ALIBABA_CLOUD_ACCESS_KEY_SECRET=deny "$GPUCLOUD_BIN" data cp -r "$(url oss d)" target
+fault '{"service": "gcs", "operation": "ListObjects", "do": "error", "status": 403, "code": "forbidden",
+	"message": "a@b does not have storage.objects.list access to the bucket.", "count": 0}'
+refused "may not list, gs" 4 "storage.objects.list .*$id" gpc data cp -r "$(url gs d)" target
+no_faults
+refused "no bucket, gs" 3 "bucket.*$id" gpc data cp -r "gs://nobucket/d?endpoint=$FAKE_GCS" target
+
+control POST buckets '{"name": "far", "region": "eu-west-1"}' >/dev/null
+control POST buckets '{"service": "oss", "name": "far", "region": "cn-beijing"}' >/dev/null
+for way in 301 307 400; do
+	control POST settings "{\"wrong_region\": \"$way\"}" >/dev/null
+	run gpc data cp src/1 "s3://far/$way?endpoint=$FAKE_S3"
+	is "$rc" 0 "another region is found, told by $way" || note "$err"
+	run gpc data cp "s3://far/$way?endpoint=$FAKE_S3&region=ap-south-1" "region-$way"
+	is "$rc $(cat "region-$way")" "0 file 1" "also by who may read only" || note "$err"
+done
+control POST settings '{"wrong_region": "301"}' >/dev/null
+fault '{"service": "s3", "do": "error", "status": 301, "code": "PermanentRedirect",
+	"message": "Use the specified endpoint.", "count": 0}'
+refused "a region that is not told" 3 "PermanentRedirect: .*$id" gpc data cp "$(url s3 d/1)" target
+like "$err" "hint: .*\?region=" "a region that is not told: what helps"
+refused "a region that is not told, up" 3 "PermanentRedirect: .*$id" gpc data cp src/1 "$(url s3 new/)"
+no_faults
+for far in target "oss://bucket/d/?endpoint=$FAKE_OSS"; do
+	refused "another region, oss" 3 "signing region.*$id" \
+		gpc data cp "oss://far/x?endpoint=$FAKE_OSS&region=cn-hangzhou" "$far"
+	like "$err" "hint: .*\?region=" "another region, oss: what helps"
+done
+is "$(count s3 new/) $(count oss new/)" "0 0" "nothing is put"
 refused "nobody listens" 7 "127.0.0.1:1" \
 	gpc data cp -r "s3://bucket/d?endpoint=http://127.0.0.1:1" target
 refused "no such host" 7 "nosuch.invalid" \
@@ -78,17 +133,21 @@ is "$(keys s3 'd?')" "" "a mistyped option is no key" || note "$rc $err"
 
 # --- changed, damaged, full ------------------------------------------------------------
 make_file large 20
+for s in s3 oss gs; do
+	gpc data cp -q large "$(url $s big/large)"
+	fault '{"operation": "GetObject", "prefix": "big/large", "nth": 2, "do": "touch"}'
+	rm -rf target && mkdir target
+	run gpc data cp "$(url $s big/large)" target/large
+	no_faults
+	if [ "$rc" -eq 0 ]; then
+		gpc data cp -q "$(url $s big/large)" now
+		check "changed while it came from $s: taken anew" cmp now target/large
+	else
+		is "$rc" 8 "changed while it came from $s: exit status" || note "$err"
+		check "changed while it came from $s: nothing is left" nothing_in target
+	fi
+done
 gpc data cp -q large "$(url s3 big/large)"
-fault '{"service": "s3", "operation": "GetObject", "prefix": "big/large", "nth": 2, "do": "touch"}'
-rm -rf target && mkdir target
-run gpc data cp "$(url s3 big/large)" target/large
-no_faults
-if [ "$rc" -eq 0 ]; then
-	check "changed while it came: taken anew" cmp large target/large
-else
-	is "$rc" 8 "changed while it came: exit status" || note "$err"
-	check "changed while it came: nothing is left" nothing_in target
-fi
 if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
 	run unshare -m timeout -k 5 $((60 * SLOW)) sh -c "mkdir -p '$T/small' &&
 		mount -t tmpfs -o size=8m none '$T/small' || exit 99

@@ -77,7 +77,8 @@ class Oss(RestStore):
                                                                        request.operation)
         if action in key.deny:
             raise Failure(403, "AccessDenied", "You have no right to access this object "
-                          "because of bucket acl.", AuthAction=action)
+                          "because of bucket acl.", AccessDeniedDetail=xmltext.element(
+                              "AuthAction", action))
 
     def find_key(self, claim, now):
         key = self.world.key("alibaba", claim.key_id)

@@ -164,6 +164,17 @@ TEST(errors_come_in_headers_too)
 	assert_int_equal(err.code, GPC_ENOTFOUND);
 }
 
+TEST(a_refusal_names_the_permission)
+{
+	gpc_auto(gpc_reply) struct gpc_reply reply = { .status = 403 };
+	gpc_autostr *region = NULL;
+
+	gpc_buf_adds(&reply.body, ERROR("AccessDenied", "<AccessDeniedDetail>"
+		"<AuthAction>oss:GetObject</AuthAction></AccessDeniedDetail>"));
+	(void)gpc_oss_judge(&reply, "reading a", "bucket", &region, &err);
+	assert_has(err.msg, "permission oss:GetObject");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -172,6 +183,7 @@ int main(void)
 		cmocka_unit_test(bad_addresses_are_refused),
 		cmocka_unit_test(replies_are_judged_by_their_code),
 		cmocka_unit_test(errors_come_in_headers_too),
+		cmocka_unit_test(a_refusal_names_the_permission),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

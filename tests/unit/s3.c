@@ -138,10 +138,15 @@ TEST(replies_are_judged_by_their_code)
 		{503, ERROR("SlowDown", ""), GPC_NET_THROTTLED, GPC_ERATE, NULL},
 		{500, "<html>oops", GPC_NET_RETRY, GPC_ENET, NULL},
 		{301, ERROR("PermanentRedirect", "<Region>eu-west-2</Region>"),
-			GPC_NET_FAILED, GPC_EPROTO, "eu-west-2"},
+			GPC_NET_FAILED, GPC_ECONFIG, "eu-west-2"},
 		{400, ERROR("AuthorizationHeaderMalformed",
-			"<Region>ap-south-1</Region>"), GPC_NET_FAILED, GPC_EAUTH,
+			"<Region>ap-south-1</Region>"), GPC_NET_FAILED, GPC_ECONFIG,
 			"ap-south-1"},
+		{307, ERROR("TemporaryRedirect", ""), GPC_NET_FAILED, GPC_ECONFIG,
+			NULL},
+		{400, ERROR("IllegalLocationConstraintException", ""),
+			GPC_NET_FAILED, GPC_ECONFIG, NULL},
+		{400, "", GPC_NET_FAILED, GPC_EPROTO, NULL},
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
