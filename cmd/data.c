@@ -1,5 +1,5 @@
-/* `gpucloud data`: files and objects between this machine and buckets, and from bucket
- * to bucket. It needs no store of gpucloud; its verbs are in files of their own.
+/* `gpucloud data`: files and objects between this machine and buckets, from bucket to
+ * bucket, and from folder to folder. It needs no store of gpucloud; its verbs are in files of their own.
  */
 #include <limits.h>
 #include <string.h>
@@ -103,8 +103,8 @@ const struct gpc_command gpc_command_data = {
 	.usage = "cp [OPTION]... SOURCE... TARGET\n"
 		"sync [OPTION]... SOURCE TARGET\n"
 		"ls [OPTION]... PLACE",
-	.about = "cp copies files and objects: into a bucket, out of one, or "
-		"from bucket to bucket. sync copies what is missing in TARGET "
+	.about = "cp copies files and objects: into a bucket, out of one, from "
+		"bucket to bucket, or from folder to folder. sync copies what is missing in TARGET "
 		"or differs. ls lists a bucket or a folder. A place is a path "
 		"here, or s3://BUCKET/KEY, oss://BUCKET/KEY or "
 		"gs://BUCKET/KEY.\n"

@@ -1,5 +1,5 @@
-/* `gpucloud data cp`: files and objects, one by one or whole folders, up, down and
- * from bucket to bucket. All sources are looked at before the first byte moves, so that
+/* `gpucloud data cp`: files and objects, one by one or whole folders, up, down, from
+ * bucket to bucket and from folder to folder. All sources are looked at before the first byte moves, so that
  * a word that was mistyped costs nothing.
  *
  * A folder is copied as what is in it, to the target itself: so the same command can be
@@ -189,14 +189,10 @@ static int open_target(struct copy *k, const char *word, struct gpc_error *err)
 	return k->into || k->from.n == 1 ? 0 : fail_no_folder(k, err);
 }
 
-static int fail_both_here(struct gpc_error *err)
+/* A name that a source could get below a folder. */
+static bool has_name(const struct source *s)
 {
-	int r = gpc_fail(err, GPC_EUSAGE, "source and target are both on this "
-		"machine");
-
-	gpc_hint(err, "cp and rsync copy files here; a bucket is s3://, oss:// "
-		"or gs://");
-	return r;
+	return *s->base && !gpc_eq(s->base, ".") && !gpc_eq(s->base, "..");
 }
 
 static int check_pair(const struct copy *k, const struct source *s,
@@ -204,18 +200,17 @@ static int check_pair(const struct copy *k, const struct source *s,
 {
 	struct stat st;
 
-	if (s->at.path && k->to.path)
-		return fail_both_here(err);
 	if (s->tree && k->to.path && stat(k->to.path, &st) == 0 &&
 		!S_ISDIR(st.st_mode))
 		return gpc_fail(err, GPC_ECONFLICT, "%s exists and is no "
 			"folder", k->to.path);
-	if (s->tree && gpc_location_overlap(&s->at, &k->to))
-		return gpc_fail(err, GPC_EUSAGE, "%s and %s: one lies in the "
-			"other", s->at.word, k->to.word);
-	if (k->into && !*s->base && (!s->tree || k->from.n > 1))
+	if (k->into && !has_name(s) && (!s->tree || k->from.n > 1))
 		return gpc_fail(err, GPC_EUSAGE, "%s has no name that it could "
 			"get below %s", s->at.word, k->to.word);
+	if (s->tree && gpc_location_overlap(&s->at, &k->to, k->from.n > 1 ?
+		s->base : NULL))
+		return gpc_fail(err, GPC_EUSAGE, "%s and %s: one lies in the "
+			"other", s->at.word, k->to.word);
 	return 0;
 }
 
@@ -255,16 +250,28 @@ static int check_options(const struct copy *k, struct gpc_error *err)
 
 /* --- copying ----------------------------------------------------------------- */
 
-/* A copy of an object onto itself would be one that is read while it is written. */
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+		x.st_ino == y.st_ino;
+}
+
+/* A copy of something onto itself would be one that is read while it is written. */
 static int check_itself(const struct copy *k, const struct source *s,
 	const char *below, struct gpc_error *err)
 {
 	gpc_autostr *from = gpc_location_name(&s->at, NULL);
 	gpc_autostr *to = gpc_location_name(&k->to, below);
 
-	if (s->at.path || k->to.path || !gpc_eq(from, to) ||
-		!gpc_location_overlap(&s->at, &k->to))
+	if (s->at.path && k->to.path) {
+		if (!same_file(from, to))
+			return 0;
+	} else if (s->at.path || k->to.path || !gpc_eq(from, to) ||
+		!gpc_location_overlap(&s->at, &k->to, below)) {
 		return 0;
+	}
 	return gpc_fail(err, GPC_EUSAGE, "%s would be copied onto itself", from);
 }
 

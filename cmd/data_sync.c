@@ -69,14 +69,7 @@ static int check(struct sync *s, struct gpc_error *err)
 {
 	const struct data *o = s->x->o;
 
-	if (s->from.path && s->to.path) {
-		gpc_fail(err, GPC_EUSAGE, "source and target are both on this "
-			"machine");
-		gpc_hint(err, "rsync copies files here; a bucket is s3://, "
-			"oss:// or gs://");
-		return -GPC_EUSAGE;
-	}
-	if (gpc_location_overlap(&s->from, &s->to))
+	if (gpc_location_overlap(&s->from, &s->to, NULL))
 		return gpc_fail(err, GPC_EUSAGE, "%s and %s: one lies in the "
 			"other", s->from.word, s->to.word);
 	if (o->storage_class && s->to.path)

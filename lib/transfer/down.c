@@ -64,18 +64,13 @@ static int begin(struct gpc_move *m, struct gpc_error *err)
 	return r;
 }
 
-static int down_open(struct gpc_move *m, struct gpc_error *err)
+int gpc_move_open_place(struct gpc_move *m, struct gpc_error *err)
 {
 	const struct gpc_transfer_end *to = &m->item.to;
 	bool resumed = false;
-	int r = 0;
+	int r = m->place.is_open ? 0 : gpc_place_open(&m->place, &m->t->top, to->path,
+		to->below, err);
 
-	if (gpc_ends_with(m->item.from.key, "/"))
-		return open_folder(m, err);
-	if (m->item.size < 0)
-		r = gpc_move_look(m, err);
-	if (r == 0 && !m->place.is_open)
-		r = gpc_place_open(&m->place, &m->t->top, to->path, to->below, err);
 	if (r == 0)
 		r = plan(m, err);
 	if (r == 0 && m->n > 1) {
@@ -87,6 +82,17 @@ static int down_open(struct gpc_move *m, struct gpc_error *err)
 	if (r >= 0 && m->size >= ROOM_FROM)
 		r = gpc_place_size(&m->place, m->size, err);
 	return r < 0 ? r : 0;
+}
+
+static int down_open(struct gpc_move *m, struct gpc_error *err)
+{
+	int r = 0;
+
+	if (gpc_ends_with(m->item.from.key, "/"))
+		return open_folder(m, err);
+	if (m->item.size < 0)
+		r = gpc_move_look(m, err);
+	return r < 0 ? r : gpc_move_open_place(m, err);
 }
 
 static int down_start(struct gpc_move *m, int piece, struct gpc_error *err)
@@ -119,6 +125,7 @@ static int down_end(struct gpc_move *m, struct gpc_error *err)
 }
 
 const struct gpc_move_way gpc_move_down = {
+	.to_file = true,
 	.open = down_open,
 	.start = down_start,
 	.take = down_take,

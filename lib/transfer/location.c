@@ -1,6 +1,8 @@
 /* See location.h. */
+#define _XOPEN_SOURCE 700               /* realpath */
 #include "transfer/location.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/encode.h"
@@ -155,11 +157,48 @@ static bool same_bucket(const struct gpc_location *a,
 		options_of(b, whole_b));
 }
 
-bool gpc_location_overlap(const struct gpc_location *a,
-	const struct gpc_location *b)
+/* Where a path leads, of which the last parts need not be there. */
+static char *real_path(const char *path)
 {
+	char *real = realpath(path, NULL), *full = NULL;
+	gpc_autostr *dir = NULL, *real_dir = NULL;
+
+	if (real)
+		return real;
+	if (gpc_path_absolute(path, &full, NULL) < 0)
+		return gpc_strdup(path);
+	if (gpc_eq(full, "/"))
+		return full;
+	dir = gpc_path_dir(full);
+	real_dir = real_path(dir);
+	real = gpc_path_join(real_dir, gpc_path_base(full));
+	free(full);
+	return real;
+}
+
+static bool overlap_here(const char *a, const char *b)
+{
+	gpc_autostr *real_a = real_path(a), *real_b = real_path(b);
+
+	return gpc_path_contains(real_a, real_b) ||
+		gpc_path_contains(real_b, real_a);
+}
+
+static char *folder_of(const struct gpc_location *l, const char *below)
+{
+	gpc_autostr *at = gpc_location_at(l, below);
+
+	return gpc_format("%s%s", at, !*at || gpc_ends_with(at, "/") ? "" : "/");
+}
+
+bool gpc_location_overlap(const struct gpc_location *a,
+	const struct gpc_location *b, const char *below)
+{
+	gpc_autostr *in_a = folder_of(a, NULL), *in_b = folder_of(b, below);
+
+	if (a->path && b->path)
+		return overlap_here(in_a, in_b);
 	if (a->path || b->path || !same_bucket(a, b))
 		return false;
-	return gpc_starts_with(a->key, b->key) ||
-		gpc_starts_with(b->key, a->key);
+	return gpc_starts_with(in_a, in_b) || gpc_starts_with(in_b, in_a);
 }

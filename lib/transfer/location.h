@@ -33,6 +33,8 @@ char *gpc_location_base(const struct gpc_location *l);
 char *gpc_location_at(const struct gpc_location *l, const char *below);
 /* The same for messages and for people: SCHEME://BUCKET/KEY; owned. */
 char *gpc_location_name(const struct gpc_location *l, const char *below);
-/* Whether what lies below one of two folders also lies below the other. */
+/* Whether what lies below one of two folders also lies below the other; of b: below what
+ * is `below` it (NULL: itself). On this machine links are followed, and what is not there
+ * yet is taken as it is written. */
 bool gpc_location_overlap(const struct gpc_location *a,
-	const struct gpc_location *b);
+	const struct gpc_location *b, const char *below);

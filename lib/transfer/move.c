@@ -21,7 +21,7 @@ void gpc_transfer_item_clear(struct gpc_transfer_item *item)
 static const struct gpc_move_way *way_of(const struct gpc_transfer_item *item)
 {
 	if (item->from.path)
-		return &gpc_move_up;
+		return item->to.path ? &gpc_move_here : &gpc_move_up;
 	return item->to.path ? &gpc_move_down : &gpc_move_across;
 }
 

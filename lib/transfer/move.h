@@ -1,6 +1,6 @@
 /* What the files of this room share. An item under way is a move: it is cut into
- * pieces, each of which is one request (from bucket to bucket: two in turn), and ends
- * when all of them are there. Only this room includes it. */
+ * pieces, each of which is one request (from bucket to bucket: two in turn; on this
+ * machine: none), and ends when all of them are there. Only this room includes it. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,6 +15,8 @@ struct gpc_ask;
 
 /* What is special of a direction. */
 struct gpc_move_way {
+	bool to_file;                   /* its notes lie beside it */
+	bool here;                      /* start itself moves some of a piece */
 	/* Opens both ends and plans the pieces. 1: it is done without a request. */
 	int (*open)(struct gpc_move *m, struct gpc_error *err);
 	/* Begins the request of a piece, or one that must be over before. */
@@ -29,7 +31,8 @@ struct gpc_move_way {
 	/* Memory that a piece needs; NULL: none to speak of. */
 	uint64_t (*memory)(const struct gpc_move *m, int piece);
 };
-extern const struct gpc_move_way gpc_move_down, gpc_move_up, gpc_move_across;
+extern const struct gpc_move_way gpc_move_down, gpc_move_up, gpc_move_across,
+	gpc_move_here;
 
 /* What is known of a source since it was first looked at. */
 struct gpc_move_source {
@@ -42,6 +45,7 @@ struct gpc_move_source {
 	int fd;
 	uint64_t ino, dev;
 	int64_t mtime_ns;
+	unsigned mode;                  /* permissions */
 };
 
 struct gpc_move {
@@ -112,6 +116,7 @@ struct gpc_transfer {
 	uint64_t expected_files, expected_bytes;
 	int64_t told_ms;
 	bool pumping, cut;
+	bool more_here;                 /* the pump was given back before its end */
 	bool full;                      /* somebody waits to add */
 	int stop_r;                     /* nothing new is begun */
 	struct gpc_error stop;
@@ -148,6 +153,8 @@ uint64_t gpc_move_part_size(const struct gpc_move *m, uint64_t size, uint64_t us
 uint64_t gpc_move_piece_size(const struct gpc_move *m, int i);
 uint64_t gpc_move_piece_at(const struct gpc_move *m, int i);
 void gpc_move_piece_done(struct gpc_move *m, int i);
+/* One that an earlier try had moved is to be moved again. */
+void gpc_move_piece_undo(struct gpc_move *m, int i);
 /* Another size than was told: corrects what is counted. */
 void gpc_move_tell_size(struct gpc_move *m, uint64_t size);
 void gpc_move_count(struct gpc_move *m, uint64_t bytes);
@@ -183,6 +190,14 @@ int gpc_move_get(struct gpc_move *m, int piece, struct gpc_error *err) gpc_must_
 int gpc_move_get_into(struct gpc_ask *a, struct gpc_error *err) gpc_must_check;
 /* All pieces against the checksum that the service told. */
 int gpc_move_verify(const struct gpc_move *m, struct gpc_error *err) gpc_must_check;
+
+/* up.c, down.c: files as sources and as targets. */
+int gpc_move_open_file(struct gpc_move *m, struct gpc_error *err) gpc_must_check;
+/* GPC_ECONFLICT when the file is not what it was when it was opened. */
+int gpc_move_check_file(const struct gpc_move *m, struct gpc_error *err)
+	gpc_must_check;
+/* The temporary and its pieces, with what an earlier try has left of them. */
+int gpc_move_open_place(struct gpc_move *m, struct gpc_error *err) gpc_must_check;
 
 /* write.c: objects as targets. */
 int gpc_move_begin(struct gpc_move *m, struct gpc_error *err) gpc_must_check;

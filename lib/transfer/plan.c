@@ -129,7 +129,7 @@ char *gpc_move_identity(const struct gpc_move *m)
 		s->ino, s->mtime_ns);
 	gpc_buf_addf(&b, "size %" PRIu64 "\npart %" PRIu64 "\nsum %d\n", m->size,
 		m->part_size, s->has_sum);
-	if (m->way == &gpc_move_down) {
+	if (m->way->to_file) {
 		add_line(&b, "boot", gpc_boot_id(boot));
 		gpc_buf_addf(&b, "place %" PRIu64 "\n", gpc_place_number(&m->place));
 	}
@@ -140,7 +140,7 @@ static struct gpc_notes_shape shape_of(const struct gpc_move *m, const char *ide
 {
 	return (struct gpc_notes_shape){ .identity = identity, .size = m->size,
 		.part_size = m->part_size, .n = m->n,
-		.parts = m->way != &gpc_move_down };
+		.parts = !m->way->to_file };
 }
 
 static void count_resumed(struct gpc_move *m)
@@ -153,6 +153,19 @@ static void count_resumed(struct gpc_move *m)
 	m->counted += m->resumed;
 	m->t->counts.bytes += m->resumed;
 	m->t->counts.resumed += m->resumed;
+}
+
+void gpc_move_piece_undo(struct gpc_move *m, int i)
+{
+	struct gpc_piece *p = &m->pieces[i];
+
+	m->left += p->over;
+	m->resumed -= p->done;
+	m->counted -= p->done;
+	m->t->counts.bytes -= p->done;
+	m->t->counts.resumed -= p->done;
+	p->over = false;
+	p->done = p->read_sum = 0;
 }
 
 /* Notes of parts that fit no longer name an upload that should not stay. */

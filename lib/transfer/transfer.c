@@ -14,6 +14,7 @@
 enum {
 	WAITING_MOST = 512, WAITING_LEAST = 256,
 	SLICE_MS = 200,                 /* between two tellings of progress */
+	HERE_MS = 50,                   /* of copying on this machine, at a time */
 	LAST_MS = 5000,                 /* for what is to be removed at the end */
 	MOVES_MORE = 8,                 /* open beyond the width */
 };
@@ -122,14 +123,21 @@ void gpc_transfer_stop(struct gpc_transfer *t, int r, const struct gpc_error *er
 
 void gpc_transfer_pump(struct gpc_transfer *t)
 {
+	int64_t began = gpc_boot_ms();
 	struct gpc_move *m;
+	bool here = false;
 	int piece;
 
 	if (t->pumping || t->cut)
 		return;
 	t->pumping = true;
+	t->more_here = false;
 	while (t->running < t->width.now && !gpc_transfer_canceled(t)) {
+		t->more_here = here && gpc_boot_ms() - began >= HERE_MS;
+		if (t->more_here)
+			break;
 		m = find_ready(t, &piece);
+		here |= m && m->way->here;
 		if (m)
 			gpc_move_start(m, piece);
 		else if (t->first && t->stop_r == 0 &&
@@ -139,7 +147,7 @@ void gpc_transfer_pump(struct gpc_transfer *t)
 			break;
 	}
 	t->pumping = false;
-	if (t->full && t->n_waiting <= WAITING_LEAST)
+	if (t->more_here || (t->full && t->n_waiting <= WAITING_LEAST))
 		gpc_net_loop_wake(t->loop);
 }
 
@@ -198,7 +206,7 @@ static int turn(struct gpc_transfer *t, int ms, struct gpc_error *err)
 	if (gpc_transfer_canceled(t))
 		return fail_canceled(t, err);
 	gpc_transfer_pump(t);
-	if (t->running == 0 && t->moves && !gpc_transfer_canceled(t))
+	if (t->running == 0 && t->moves && !t->more_here && !gpc_transfer_canceled(t))
 		return gpc_fail(err, GPC_EIO, "nothing moves, which must not happen");
 	r = gpc_net_loop_run(t->loop, ms, NULL, err);
 	if (gpc_transfer_canceled(t))

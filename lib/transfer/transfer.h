@@ -1,4 +1,5 @@
-/* Files and objects, moved: up, down, and from bucket to bucket, from one event loop.
+/* Files and objects, moved: up, down, from bucket to bucket, and from folder to folder,
+ * from one event loop.
  *
  * Large ones go in ranges and parts, several at a time; how many requests run at once
  * follows what the link and the server bear. Memory is bounded whatever is moved. A
@@ -31,8 +32,9 @@ struct gpc_transfer_item {
 	struct gpc_transfer_end from, to;       /* copied; not what they point to but
 	                                         * path and key, which are copied too */
 	int64_t size;                   /* of the source; < 0: not known */
-	int64_t modified_ms;            /* that a downloaded file gets; 0: the object's */
-	unsigned mode;                  /* of a downloaded file; 0: by the umask */
+	/* Of a downloaded file; one that is copied on this machine has its source's. */
+	int64_t modified_ms;            /* 0: the object's */
+	unsigned mode;                  /* 0: by the umask */
 };
 
 struct gpc_transfer_counts {

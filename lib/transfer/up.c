@@ -21,7 +21,7 @@ static int64_t mtime_ns(const struct stat *st)
 }
 
 /* O_NONBLOCK: a pipe that nobody writes to would never open. */
-static int open_file(struct gpc_move *m, struct gpc_error *err)
+int gpc_move_open_file(struct gpc_move *m, struct gpc_error *err)
 {
 	struct gpc_move_source *s = &m->source;
 	const char *path = m->item.from.path;
@@ -39,12 +39,13 @@ static int open_file(struct gpc_move *m, struct gpc_error *err)
 	s->ino = (uint64_t)st.st_ino;
 	s->dev = (uint64_t)st.st_dev;
 	s->mtime_ns = mtime_ns(&st);
+	s->mode = (unsigned)st.st_mode & 0777;
 	s->seen = true;
 	m->item.size = (int64_t)st.st_size;
 	return 0;
 }
 
-static int check_same(const struct gpc_move *m, struct gpc_error *err)
+int gpc_move_check_file(const struct gpc_move *m, struct gpc_error *err)
 {
 	struct stat st;
 	int r;
@@ -53,7 +54,7 @@ static int check_same(const struct gpc_move *m, struct gpc_error *err)
 		return gpc_fail_sys(err, errno, "cannot look at it");
 	if ((uint64_t)st.st_size == m->size && mtime_ns(&st) == m->source.mtime_ns)
 		return 0;
-	r = gpc_fail(err, GPC_ECONFLICT, "the file was changed while it was uploaded: "
+	r = gpc_fail(err, GPC_ECONFLICT, "the file was changed while it was read: "
 		"nothing of it was kept");
 	gpc_hint(err, "run the same again when nobody writes to it");
 	return r;
@@ -62,7 +63,7 @@ static int check_same(const struct gpc_move *m, struct gpc_error *err)
 static int up_open(struct gpc_move *m, struct gpc_error *err)
 {
 	uint64_t size, part;
-	int r = open_file(m, err);
+	int r = gpc_move_open_file(m, err);
 
 	if (r < 0)
 		return r;
@@ -90,7 +91,7 @@ static int read_all(struct gpc_ask *a, struct gpc_error *err)
 		at += k;
 	}
 	a->body = (struct gpc_body){ .data = a->memory, .size = m->size };
-	return r < 0 ? r : check_same(m, err);
+	return r < 0 ? r : gpc_move_check_file(m, err);
 }
 
 static int up_start(struct gpc_move *m, int piece, struct gpc_error *err)
@@ -127,7 +128,7 @@ static void remove_put(struct gpc_move *m)
 
 static int up_end(struct gpc_move *m, struct gpc_error *err)
 {
-	int r = m->n == 1 && m->size <= IN_MEMORY ? 0 : check_same(m, err);
+	int r = m->n == 1 && m->size <= IN_MEMORY ? 0 : gpc_move_check_file(m, err);
 
 	if (r < 0 && m->n == 1)
 		remove_put(m);

@@ -201,6 +201,65 @@ is "$rc" 2 "--shard does not delete"
 run gpc data cp one "$(url gs x/)" --shard 0/3
 is "$rc" 2 "one file has no parts"
 
+# --- on this machine -------------------------------------------------------------------
+# names, times, permissions and sizes
+looks() { (cd "$1" && find . -type f -printf '%P %m %Ts %s\n' | sort); }
+chmod 755 tree/-dash
+run gpc data cp -r tree "file://$T/work/mine/of%20it"
+is "$rc" 0 "cp -r here" || note "$err"
+check "is the same" same_tree tree "mine/of it"
+is "$(looks "mine/of it")" "$(looks tree)" "with times and permissions"
+run gpc data sync "file://$T/work/tree" "mine/of it" --json
+is "$rc $(printf '%s\n' "$out" | jq -r .files)" "0 0" "sync finds nothing to do" || note "$out $err"
+run gpc data cp one mine/named
+is "$rc $(cat mine/named)" "0 one" "cp FILE FILE" || note "$err"
+run gpc data cp one two new-here/
+is "$rc $(cat new-here/one new-here/two)" "0 one
+one" "cp FILE FILE FOLDER/" || note "$err"
+run gpc data cp -r one into mine
+is "$rc $(cat mine/one mine/into/name)" "0 one
+one" "of several each has its name" || note "$err"
+mkdir -p kept
+for i in a b c; do echo "file $i" >"kept/$i"; done
+ln -s ../kept/c kept/link
+mkfifo kept/fifo
+run gpc data sync kept copy -n
+is "$rc $(printf '%s\n' "$out" | head -n 1)" "0 copy kept/a to copy/a" "sync -n here says what it would do"
+[ ! -e copy ]
+ok $? "and does nothing"
+run gpc data sync kept copy --exclude b
+is "$rc $(all_files copy | tr '\n' ' ')" "0 ./a ./c ./link " "sync --exclude" || note "$err"
+is "$(readlink copy/link; cat copy/link)" "file c" "a link becomes what it leads to"
+like "$err" "kept/fifo is passed over" "what is no file is passed over"
+echo longer than before >kept/a
+touch -d '-1 hour' kept/c
+rm kept/link
+echo more >copy/more
+run gpc data sync kept copy --delete -o name
+is "$rc $(printf '%s\n' "$out" | tr '\n' ' ')" "0 copy/a copy/b copy/c copy/link copy/more " \
+	"sync --delete copies what has changed and deletes what is gone" || note "$err"
+is "$(looks copy)" "$(looks kept)" "now both are the same"
+for i in 0 1; do run gpc data cp -r set halves --shard $i/2 -o name; done
+check "two halves are the whole" same_tree set halves
+ln -s kept also-kept
+for pair in "kept kept/in/it" "kept kept" "kept also-kept" "also-kept/. kept" "kept ." "mine mine/of"; do
+	# shellcheck disable=SC2086  # two words
+	run gpc data cp -r $pair
+	is "$rc" 2 "cp -r $pair is refused"
+	# shellcheck disable=SC2086
+	run gpc data sync $pair --delete -y
+	is "$rc" 2 "sync $pair is refused"
+	like "$err" "one lies in the other" "as what it is"
+done
+is "$(looks copy)" "$(looks kept)" "all is as it was"
+run gpc data cp kept/a also-kept/a
+is "$rc $(cat kept/a)" "2 longer than before" "a file is not copied onto itself"
+run gpc data cp -r into/.. two elsewhere/
+is "$rc" 2 "what has no name of its own needs one"
+run gpc data cp one mine/named/x
+is "$rc" 8 "below a file is no place" || note "$err"
+is "$(find . -name '.gpucloud-part-*')" "" "no temporary is left"
+
 # --- pipes -----------------------------------------------------------------------------
 for to in s3 oss gs; do
 	run sh -c "printf 'some text' | '$GPUCLOUD_BIN' data cp - '$(url $to pipe)'"

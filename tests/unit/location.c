@@ -101,13 +101,36 @@ static const struct { const char *a, *b; bool overlap; } pairs[] = {
 	{ "s3://bucket/", "s3://bucket/a/", true },
 	{ "s3://bucket/a/", "s3://other/a/", false },
 	{ "s3://bucket/a/", "oss://bucket/a/", false },
+	{ "s3://bucket/a", "s3://bucket/ab", false },
 	{ "s3://bucket/a/", "a/", false },
+	{ "/usr", "/usr/lib/no-such/folder", true },
+	{ "/usr/", "/", true },
+	{ "/usr/lib", "/usr/lib/", true },
+	{ "/usr/lib", "/usr/libx", false },
+	{ "/usr/./lib/../lib", "file:///usr/lib/x", true },
+	{ "/no-such/a", "/no-such/a/b", true },
+	{ "/no-such/a", "/no-such/ab", false },
+	{ "/proc/self/cwd", ".", true },
+	{ ".", "no-such/../here", true },
 	/* one name, two services */
 	{ "s3://bucket/a/?endpoint=http://h:1", "s3://bucket/a/?endpoint=http://h:2",
 		false },
 	{ "s3://bucket/a/?endpoint=http://h:1", "s3://bucket/?endpoint=http://h:1",
 		true },
 };
+
+TEST(a_name_below_counts)
+{
+	gpc_auto(gpc_location) struct gpc_location a = {0}, b = {0}, c = {0};
+
+	open_it("s3://bucket/a/b", &a);
+	open_it("s3://bucket/a/", &b);
+	open_it("s3://bucket/a", &c);
+	assert_true(gpc_location_overlap(&a, &b, "b"));
+	assert_true(gpc_location_overlap(&a, &c, NULL));
+	assert_false(gpc_location_overlap(&a, &b, "c"));
+	assert_false(gpc_location_overlap(&a, &b, "bc"));
+}
 
 TEST(places_in_each_other)
 {
@@ -116,8 +139,8 @@ TEST(places_in_each_other)
 
 		open_it(pairs[i].a, &a);
 		open_it(pairs[i].b, &b);
-		if (gpc_location_overlap(&a, &b) != pairs[i].overlap ||
-			gpc_location_overlap(&b, &a) != pairs[i].overlap)
+		if (gpc_location_overlap(&a, &b, NULL) != pairs[i].overlap ||
+			gpc_location_overlap(&b, &a, NULL) != pairs[i].overlap)
 			fail_msg("%s %s", pairs[i].a, pairs[i].b);
 	}
 }
@@ -128,6 +151,7 @@ int main(void)
 		cmocka_unit_test(words_and_their_parts),
 		cmocka_unit_test(words_that_are_no_places),
 		cmocka_unit_test(places_in_each_other),
+		cmocka_unit_test(a_name_below_counts),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
