@@ -123,8 +123,8 @@ void gpc_move_fail(struct gpc_move *m, int r, const struct gpc_error *err)
 		m->again = true;
 		return;
 	}
-	m->r = r;
 	m->err = *err;
+	m->r = m->way->failed ? m->way->failed(m, r, &m->err) : r;
 	/* Nobody asked a service: there are no credentials for any other either. */
 	if (r == -GPC_EAUTH && err->http == 0)
 		gpc_transfer_stop(m->t, r, err);

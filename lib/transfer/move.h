@@ -30,6 +30,9 @@ struct gpc_move_way {
 	int (*end)(struct gpc_move *m, struct gpc_error *err);
 	/* Memory that a piece needs; NULL: none to speak of. */
 	uint64_t (*memory)(const struct gpc_move *m, int piece);
+	/* Looks whether a failure has another reason than was told; returns that one.
+	 * NULL: never. */
+	int (*failed)(const struct gpc_move *m, int r, struct gpc_error *err);
 };
 extern const struct gpc_move_way gpc_move_down, gpc_move_up, gpc_move_across,
 	gpc_move_here;

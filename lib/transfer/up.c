@@ -1,9 +1,11 @@
 /* Uploads: a file in one request, or in parts that are read from their place when they
  * are sent. A file that changes meanwhile is not what anybody asked for: it fails, and
- * nothing of it stays. */
+ * nothing of it stays. So what goes in one request is read before, since that request
+ * already takes the place of what was there. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/fd.h"
@@ -11,9 +13,6 @@
 #include "transfer/move.h"
 
 #define USUAL ((uint64_t)16 << 20)
-/* Up to here a file is read at once: that is cheaper than asking for its bytes again
- * for checksum and connection. */
-#define IN_MEMORY ((uint64_t)128 << 10)
 
 static int64_t mtime_ns(const struct stat *st)
 {
@@ -69,7 +68,8 @@ static int up_open(struct gpc_move *m, struct gpc_error *err)
 		return r;
 	size = (uint64_t)m->item.size;
 	part = gpc_move_part_size(m, size, USUAL);
-	r = gpc_move_plan(m, size, size > 2 * part ? part : 0, err);
+	r = gpc_move_plan(m, size, size > 2 * part || size > m->t->set.memory ?
+		part : 0, err);
 	if (r < 0 || m->n == 1)
 		return r;
 	if (m->notes.fd < 0)
@@ -105,7 +105,7 @@ static int up_start(struct gpc_move *m, int piece, struct gpc_error *err)
 	a->body = (struct gpc_body){ .fd = m->source.fd,
 		.offset = (int64_t)gpc_move_piece_at(m, piece),
 		.size = gpc_move_piece_size(m, piece) };
-	if (m->n == 1 && m->size <= IN_MEMORY)
+	if (m->n == 1)
 		r = read_all(a, err);
 	if (r == 0)
 		return gpc_move_put(a, err);
@@ -113,30 +113,38 @@ static int up_start(struct gpc_move *m, int piece, struct gpc_error *err)
 	return r;
 }
 
-/* What was put in one go is there already, perhaps a mixture. */
-static void remove_put(struct gpc_move *m)
-{
-	char *key = (char *)m->item.to.key;
-	const struct gpc_strv keys = { .v = &key, .n = 1 };
-	gpc_autostr *to = gpc_move_to(m);
-	struct gpc_error err = {0};
-
-	if (gpc_objects_delete(m->item.to.objects, &keys, NULL, NULL, &err) < 0)
-		gpc_log(m->t->set.log, GPC_WARN, "%s stays, of a file that was "
-			"changed while it was uploaded: %s", to, err.msg);
-}
-
 static int up_end(struct gpc_move *m, struct gpc_error *err)
 {
-	int r = m->n == 1 && m->size <= IN_MEMORY ? 0 : gpc_move_check_file(m, err);
+	int r = m->n == 1 ? 0 : gpc_move_check_file(m, err);
 
-	if (r < 0 && m->n == 1)
-		remove_put(m);
-	return r < 0 ? r : m->n == 1 ? 0 : gpc_move_end_parts(m, err);
+	return r < 0 || m->n == 1 ? r : gpc_move_end_parts(m, err);
+}
+
+/* Parts are in nobody's memory but the system's. */
+static uint64_t up_memory(const struct gpc_move *m, int piece)
+{
+	return m->n == 1 ? gpc_move_piece_size(m, piece) : 0;
+}
+
+/* Bytes that somebody writes to are not those that were summed up, or are gone: that
+ * is the reason, whatever the service makes of it. */
+static int up_failed(const struct gpc_move *m, int r, struct gpc_error *err)
+{
+	struct gpc_error own = {0};
+
+	if ((r != -GPC_ENET && r != -GPC_EIO && r != -GPC_EPROTO) ||
+		!m->source.seen || gpc_move_check_file(m, &own) != -GPC_ECONFLICT)
+		return r;
+	own.http = err->http;
+	memcpy(own.request_id, err->request_id, sizeof(own.request_id));
+	*err = own;
+	return -GPC_ECONFLICT;
 }
 
 const struct gpc_move_way gpc_move_up = {
 	.open = up_open,
 	.start = up_start,
 	.end = up_end,
+	.memory = up_memory,
+	.failed = up_failed,
 };

@@ -470,27 +470,54 @@ static void grow(struct bed_run *run)
 	assert_int_equal(write(fd, "x", 1), 1);
 }
 
+static void shrink(struct bed_run *run)
+{
+	(void)run;
+	assert_int_equal(truncate(grown, 6 << 20), 0);
+}
+
 TEST(a_file_that_changes_meanwhile_is_an_error)
 {
-	static const uint64_t sizes[] = {LARGE, 2 << 20};
+	static void (*const changes[])(struct bed_run *run) = {grow, shrink};
 
-	for (size_t i = 0; i < COUNT(sizes); i++) {
-		gpc_autostr *path = bed_file("source", sizes[i]);
-		struct bed_run run = { .also = grow };
+	for (size_t i = 0; i < COUNT(changes); i++) {
+		gpc_autostr *old = bed_put("key", 1000), *kept = bed_path("kept");
+		gpc_autostr *path = NULL;
+		struct bed_run run = { .also = changes[i] };
 
+		assert_int_equal(rename(old, kept), 0);
+		path = bed_file("source", LARGE);
 		grown = path;
-		bed_fault(i == 0 ? "{\"operation\": \"UploadPart\", \"nth\": 4, "
-			"\"do\": \"delay\", \"seconds\": 1.5}" : "{\"operation\": "
-			"\"PutObject\", \"do\": \"delay\", \"seconds\": 1.5}");
+		/* the first part that comes is awaited, the last is not sent yet */
+		bed_fault("{\"operation\": \"UploadPart\", \"nth\": 1, "
+			"\"do\": \"delay\", \"seconds\": 1.5}");
 		bed_begin(&run, one_by_one);
 		bed_up(&run, path, "key");
 		bed_finish(&run, 0);
 		assert_int_equal(run.failed, 1);
 		assert_int_equal(run.err.code, GPC_ECONFLICT);
 		assert_has(run.err.msg, "changed");
-		assert_int_equal(bed_left("objects"), 0);
-		nothing_stays(0);
+		/* What was there is there. */
+		bed_assert_object("bucket", "key", kept);
+		nothing_stays(1);
 	}
+}
+
+TEST(a_file_in_one_request_goes_up_as_it_was_read)
+{
+	gpc_autostr *path = bed_file("source", 2 << 20);
+	gpc_autostr *was = bed_file("was", 2 << 20);
+	struct bed_run run = { .also = grow };
+
+	grown = path;
+	bed_fault("{\"operation\": \"PutObject\", \"do\": \"delay\", "
+		"\"seconds\": 1.5}");
+	bed_begin(&run, one_by_one);
+	bed_up(&run, path, "key");
+	bed_finish(&run, 0);
+	assert_int_equal(run.done, 1);
+	bed_assert_object("bucket", "key", was);
+	nothing_stays(1);
 }
 
 TEST(a_full_disk_is_said_and_leaves_nothing)
@@ -742,6 +769,7 @@ int main(void)
 		OVER(without_credentials_nothing_more_is_begun),
 		OVER(a_transfer_that_is_given_up_is_cut),
 		OVER(a_file_that_changes_meanwhile_is_an_error),
+		OVER(a_file_in_one_request_goes_up_as_it_was_read),
 		OVER(a_full_disk_is_said_and_leaves_nothing),
 		OVER(one_file_is_written_by_one_process),
 		OVER(memory_is_bounded),
