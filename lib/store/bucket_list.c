@@ -21,6 +21,16 @@ void gpc_bucket_page_clear(struct gpc_bucket_page *p)
 	memset(p, 0, sizeof(*p));
 }
 
+/* Whoever asked takes the rest of a key for granted. */
+static int fail_outside(const struct gpc_bucket_listing *l, const char *key, size_t n,
+	struct gpc_error *err)
+{
+	gpc_autostr *shown = gpc_str_printable(key, n);
+
+	return gpc_fail(err, GPC_EPROTO, "the list has \"%.200s\", which was not asked "
+		"for: it does not begin with \"%.200s\"", shown, l->prefix);
+}
+
 /* One entry, in the order of keys. i is NULL for a common prefix. */
 static int give(struct gpc_bucket_page *p, const struct gpc_bucket_listing *l,
 	const char *key, size_t n, const struct gpc_object_info *i,
@@ -31,6 +41,8 @@ static int give(struct gpc_bucket_page *p, const struct gpc_bucket_listing *l,
 	struct gpc_object o = {0};
 	int r;
 
+	if (l->prefix && !gpc_starts_with(key, l->prefix))
+		return fail_outside(l, key, n, err);
 	free(p->last);
 	p->last = gpc_strndup(key, n);
 	if (l->each) {
@@ -159,6 +171,7 @@ int gpc_bucket_read_xml(const char *xml, size_t n,
 {
 	gpc_auto(gpc_bucket_page) struct gpc_bucket_page p = {0};
 	gpc_autoptr(gpc_xml) *root = NULL;
+	const char *truncated;
 	int r = gpc_xml_parse(xml, n, &root, err);
 
 	if (r < 0)
@@ -166,7 +179,11 @@ int gpc_bucket_read_xml(const char *xml, size_t n,
 	if (!gpc_eq(root->name, "ListBucketResult"))
 		return gpc_fail(err, GPC_EPROTO,
 			"expected a ListBucketResult, not <%.40s>", root->name);
-	p.more = gpc_eq(gpc_xml_text(root, "IsTruncated"), "true");
+	truncated = gpc_xml_text(root, "IsTruncated");
+	p.more = gpc_eq(truncated, "true");
+	if (!p.more && !gpc_eq(truncated, "false"))
+		return gpc_fail(err, GPC_EPROTO,
+			"a list does not say whether it is all");
 	p.token = gpc_strdup(gpc_xml_text(root, "NextContinuationToken"));
 	if (p.more && !*p.token)
 		return gpc_fail(err, GPC_EPROTO,
@@ -245,8 +262,8 @@ int gpc_bucket_list(struct gpc_store *s, const char *prefix, const char *after,
 	gpc_autostr *from = after ? gpc_format("%s%s", root, after) : NULL;
 	gpc_auto(gpc_bucket_page) struct gpc_bucket_page page = {
 		.prefix = whole, .after = from };
-	struct gpc_bucket_listing l = { .skip = strlen(root), .after = after,
-		.fn = fn, .arg = arg };
+	struct gpc_bucket_listing l = { .prefix = whole, .skip = strlen(root),
+		.after = after, .fn = fn, .arg = arg };
 
 	return list_pages(b, &l, &page, err);
 }
@@ -257,8 +274,8 @@ int gpc_objects_list(struct gpc_objects *o, const char *prefix, const char *afte
 	gpc_auto(gpc_bucket_page) struct gpc_bucket_page page = {
 		.prefix = prefix ? prefix : "", .delimiter = delimiter,
 		.after = after && *after ? after : NULL, .all = true };
-	struct gpc_bucket_listing l = { .after = page.after, .each = fn,
-		.arg = arg };
+	struct gpc_bucket_listing l = { .prefix = page.prefix,
+		.after = page.after, .each = fn, .arg = arg };
 
 	return list_pages(o->bucket, &l, &page, err);
 }

@@ -8,6 +8,7 @@
 #include "store/store.h"
 
 struct gpc_bucket_listing {
+	const char *prefix;             /* that all keys have; NULL: any */
 	size_t skip;                    /* bytes of keys: the store's prefix */
 	const char *after;              /* where the list begins, without prefix */
 	const char *before;             /* `last` of the page before, or NULL */

@@ -117,9 +117,9 @@ static void ask_page(struct gpc_request *r, const struct gpc_bucket_page *p)
 {
 	struct gpc_pairs *query = &r->url.query;
 
-	gpc_pairs_add(query, "fields", p->all ? "items(name,size,updated,generation,"
-		"storageClass,crc32c),prefixes,nextPageToken" :
-		"items(name,size,updated),nextPageToken");
+	gpc_pairs_add(query, "fields", p->all ? "kind,items(name,size,updated,"
+		"generation,storageClass,crc32c),prefixes,nextPageToken" :
+		"kind,items(name,size,updated),nextPageToken");
 	gpc_pairs_add(query, "maxResults", "1000");
 	if (p->delimiter)
 		gpc_pairs_add(query, "delimiter", p->delimiter);

@@ -251,6 +251,15 @@ static int read_items(const struct gpc_json *root,
 	return r < 0 ? r : gpc_bucket_page_end(p, l, err);
 }
 
+/* An empty one has nothing but its kind; whatever else a server says is no list, and
+ * must not look as if there were nothing. */
+static bool is_list(const struct gpc_json *root)
+{
+	return gpc_eq(gpc_json_get_str(root, "kind"), "storage#objects") ||
+		gpc_json_is_array(gpc_json_get(root, "items")) ||
+		gpc_json_is_array(gpc_json_get(root, "prefixes"));
+}
+
 int gpc_gs_read_page(const char *json, size_t n,
 	const struct gpc_bucket_listing *l, struct gpc_bucket_page *ret_p,
 	struct gpc_error *err)
@@ -262,8 +271,8 @@ int gpc_gs_read_page(const char *json, size_t n,
 
 	if (r < 0)
 		return r;
-	if (!gpc_json_is_object(root))
-		return gpc_fail(err, GPC_EPROTO, "a list is not an object");
+	if (!gpc_json_is_object(root) || !is_list(root))
+		return gpc_fail(err, GPC_EPROTO, "what came is no list of objects");
 	token = gpc_json_get_str(root, "nextPageToken");
 	p.more = token && *token;
 	p.token = gpc_strdup(token);

@@ -180,8 +180,8 @@ static int collect(void *arg, const struct gpc_object *o)
 static int read_page(const char *json, const char *after, struct gpc_strv *v,
 	struct gpc_bucket_page *p)
 {
-	const struct gpc_bucket_listing l = { .skip = 4, .after = after,
-		.fn = collect, .arg = v };
+	const struct gpc_bucket_listing l = { .prefix = "pre/", .skip = 4,
+		.after = after, .fn = collect, .arg = v };
 
 	return gpc_gs_read_page(json, strlen(json), &l, p, &err);
 }
@@ -214,7 +214,11 @@ TEST(broken_pages_are_errors)
 	static const char *const cases[] = { "", "[]", "{\"items\":[{}]}",
 		"{\"items\":[{\"name\":\"pre/a\"}]}", "{\"items\":[",
 		"{\"items\":[{\"name\":\"pre/a\",\"size\":\"-1\"}]}",
-		"{\"items\":[{\"size\":\"1\"}]}", "<html>" };
+		"{\"items\":[{\"size\":\"1\"}]}", "<html>",
+		/* these would look like a bucket with nothing in it */
+		"{}", "{\"error\":{\"code\":500}}", "{\"items\":{}}",
+		/* outside of the prefix, and shorter than it */
+		"{\"items\":[" OBJECT("a") "]}", "{\"prefixes\":[\"b/\"]}" };
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		gpc_auto(gpc_bucket_page) struct gpc_bucket_page p = {0};

@@ -203,14 +203,16 @@ static int collect(void *arg, const struct gpc_object *o)
 static int read_page(const char *xml, size_t skip, struct gpc_strv *v,
 	struct gpc_bucket_page *p)
 {
-	const struct gpc_bucket_listing l = { .skip = skip, .now_ms = 7,
-		.fn = collect, .arg = v };
+	const struct gpc_bucket_listing l = { .prefix = skip ? "pre/" : "",
+		.skip = skip, .now_ms = 7, .fn = collect, .arg = v };
 
 	return gpc_bucket_read_xml(xml, strlen(xml), &l, p, &err);
 }
 
 #define OBJECT(key) "<Contents><Key>" key "</Key><LastModified>" \
 	"2026-11-30T12:00:00.000Z</LastModified><Size>3</Size></Contents>"
+
+#define WHOLE "<IsTruncated>false</IsTruncated>"
 
 TEST(pages_give_their_objects)
 {
@@ -238,7 +240,7 @@ TEST(plain_keys_are_taken_as_they_are)
 	gpc_auto(gpc_bucket_page) struct gpc_bucket_page p = {0};
 	gpc_auto(gpc_strv) struct gpc_strv v = {0};
 
-	assert_ok(read_page("<ListBucketResult>" OBJECT("a+b%41")
+	assert_ok(read_page("<ListBucketResult>" WHOLE OBJECT("a+b%41")
 		"</ListBucketResult>", 0, &v, &p));
 	assert_int_equal(v.n, 1);
 	assert_true(gpc_starts_with(v.v[0], "a+b%41 3"));
@@ -249,19 +251,27 @@ TEST(broken_pages_are_errors)
 {
 	static const char *const cases[] = {
 		"", "<Error/>", "<ListBucketResult>",
-		"<ListBucketResult><Contents><Key>a</Key></Contents></ListBucketResult>",
-		"<ListBucketResult><Contents><Key>a</Key><Size>-1</Size></Contents></"
+		"<ListBucketResult>" WHOLE "<Contents><Key>pre/a</Key></Contents></"
 			"ListBucketResult>",
+		"<ListBucketResult>" WHOLE "<Contents><Key>pre/a</Key><Size>-1</Size>"
+			"</Contents></ListBucketResult>",
 		"<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>",
-		"<ListBucketResult><EncodingType>url</EncodingType>" OBJECT("a%zz")
-			"</ListBucketResult>",
+		"<ListBucketResult>" WHOLE "<EncodingType>url</EncodingType>"
+			OBJECT("pre/a%zz") "</ListBucketResult>",
+		/* these would look like a bucket with nothing in it */
+		"<ListBucketResult/>", "<ListBucketResult><IsTruncated>maybe"
+			"</IsTruncated></ListBucketResult>",
+		/* outside of the prefix, and shorter than it */
+		"<ListBucketResult>" WHOLE OBJECT("a") "</ListBucketResult>",
+		"<ListBucketResult>" WHOLE "<CommonPrefixes><Prefix>b/</Prefix>"
+			"</CommonPrefixes></ListBucketResult>",
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		gpc_auto(gpc_bucket_page) struct gpc_bucket_page p = {0};
 		gpc_auto(gpc_strv) struct gpc_strv v = {0};
 
-		if (read_page(cases[i], 0, &v, &p) != -GPC_EPROTO)
+		if (read_page(cases[i], 4, &v, &p) != -GPC_EPROTO)
 			fail_msg("%s was taken", cases[i]);
 	}
 }
