@@ -54,10 +54,10 @@ static const char *relative(const struct gpc_agent *a, const char *path)
 	return path[n] == '/' ? path + n + 1 : gpc_path_base(path);
 }
 
-static int put_file(struct sending *s, const char *path, const struct stat *st,
-	struct gpc_error *err)
+static int put_as(struct sending *s, const char *path, const char *as,
+	const struct stat *st, struct gpc_error *err)
 {
-	gpc_autostr *coded = gpc_key_escape(relative(s->a, path));
+	gpc_autostr *coded = gpc_key_escape(as);
 	gpc_autostr *name = gpc_format("artifacts/%s", coded);
 	gpc_autofd fd = -1;
 	struct gpc_body body = { .size = (uint64_t)st->st_size };
@@ -82,6 +82,23 @@ static int put_file(struct sending *s, const char *path, const struct stat *st,
 	s->files += r == 0;
 	s->bytes += r == 0 ? body.size : 0;
 	return gpc_wrap(err, r, "artifact %s", path);
+}
+
+static int put_file(struct sending *s, const char *path, const struct stat *st,
+	struct gpc_error *err)
+{
+	return put_as(s, path, relative(s->a, path), st, err);
+}
+
+int gpc_artifacts_put(struct gpc_agent *a, const char *path, const char *name,
+	const struct gpc_cancel *cancel, struct gpc_error *err)
+{
+	struct sending s = { .a = a, .cancel = cancel };
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return gpc_fail_sys(err, errno, "cannot look at %s", path);
+	return put_as(&s, path, name, &st, err);
 }
 
 static int put_tree(struct sending *s, const char *path, int depth,

@@ -8,3 +8,6 @@ bool gpc_artifacts_due(const struct gpc_agent *a);
  * only told. */
 int gpc_artifacts_task(void *arg, const struct gpc_cancel *cancel,
 	struct gpc_error *err);
+/* One more file, as the artifact of this name (a relative path); any rank. */
+int gpc_artifacts_put(struct gpc_agent *a, const char *path, const char *name,
+	const struct gpc_cancel *cancel, struct gpc_error *err) gpc_must_check;

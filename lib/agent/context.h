@@ -56,6 +56,7 @@ struct gpc_stop {
 };
 
 struct gpc_saver;
+struct gpc_mirrors;
 
 struct gpc_agent {
 	const struct gpc_agent_options *options;
@@ -88,6 +89,7 @@ struct gpc_agent {
 	struct gpc_metrics *metrics;
 	struct gpc_worker *worker;
 	struct gpc_saver *saver;
+	struct gpc_mirrors *mirrors;  /* NULL: no bucket gets anything back */
 	struct gpc_cgroup *cgroup;
 	struct gpc_nvml *nvml;
 

@@ -20,6 +20,7 @@
 #include "agent/env.h"
 #include "agent/facts.h"
 #include "agent/limits.h"
+#include "agent/mirror.h"
 #include "agent/peers.h"
 #include "agent/prepare.h"
 #include "agent/requests.h"
@@ -291,7 +292,8 @@ static void advance_after(struct gpc_agent *a, int64_t now_ms)
 	} else if (a->step == GPC_STEP_SAVE
 		&& !gpc_saver_finish(a, final_label(a))) {
 		begin(a, GPC_STEP_ARTIFACTS);
-	} else if (a->step == GPC_STEP_ARTIFACTS && artifacts_sent(a)) {
+	} else if (a->step == GPC_STEP_ARTIFACTS && artifacts_sent(a)
+		&& !gpc_mirrors_finish(a, now_ms)) {
 		begin(a, GPC_STEP_REPORT);
 	} else if (a->step == GPC_STEP_REPORT && reported(a, now_ms)) {
 		begin(a, GPC_STEP_VERDICT);
@@ -380,6 +382,7 @@ static void tick(struct gpc_agent *a, int64_t now_ms)
 		check_room(a, now_ms);
 	}
 	gpc_saver_tick(a, now_ms);
+	gpc_mirrors_tick(a, now_ms);
 	gpc_agent_stop_tick(a, now_ms);
 	if (now_ms >= a->beat_due_ms)
 		gpc_agent_beat(a);

@@ -8,6 +8,7 @@
 #include "agent/ask.h"
 #include "agent/checkpoint.h"
 #include "agent/limits.h"
+#include "agent/mirror.h"
 #include "agent/peers.h"
 #include "agent/restore.h"
 #include "base/crash.h"
@@ -134,6 +135,7 @@ void gpc_prepare_undo(struct gpc_agent *a)
 	gpc_ask_close(a);
 	gpc_worker_free(a->worker);
 	gpc_saver_free(a->saver);
+	gpc_mirrors_free(a->mirrors);
 	gpc_metrics_free(a->metrics);
 	gpc_logs_free(a->logs);
 	gpc_cgroup_free(a->cgroup);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/buckets.h"
+#include "agent/mirror.h"
 #include "agent/mounts.h"
 #include "base/crash.h"
 #include "base/fd.h"
@@ -155,6 +156,8 @@ static int restore_all(struct gpc_agent *a, const struct gpc_cancel *cancel,
 		r = gpc_mounts_restore(a, cancel, err);
 	if (r == 0)
 		r = gpc_buckets_restore(a, cancel, err);
+	if (r == 0)
+		r = gpc_mirrors_begin(a, cancel, err);
 	return r < 0 ? r : restore_checkpoint(a, cancel, err);
 }
 

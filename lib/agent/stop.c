@@ -11,6 +11,7 @@
 
 #include "agent/context.h"
 #include "agent/facts.h"
+#include "agent/mirror.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "provider/procs.h"
@@ -83,6 +84,8 @@ static void kill_everything(struct gpc_agent *a)
 	if (!a->stop.killed && a->checkpoint_dir)
 		a->writing_when_killed = gpc_procs_writing_below(getpid(),
 			a->checkpoint_dir);
+	if (!a->stop.killed)
+		gpc_mirrors_killing(a);
 	a->stop.killed = true;
 	if (a->group > 0)
 		kill(-a->group, SIGKILL);

@@ -247,14 +247,6 @@ static int check_bucket(struct checker *c, const struct gpc_spec_mount *m)
 		gpc_hint(c->err, "leave name out");
 		return -GPC_EUNSUPPORTED;
 	}
-	if (!gpc_spec_mount_only_read(m)) {
-		refuse(c, "file_mounts", "file_mounts '%s': mode %s of what may be "
-			"written is not built yet", m->target,
-			gpc_spec_mode_names[gpc_spec_mount_mode(m)]);
-		gpc_hint(c->err, "mode: COPY copies the files; config: {mount: "
-			"{read_only: true}} says that they are only read");
-		return -GPC_EUNSUPPORTED;
-	}
 	if (!store_fits(m))
 		return refuse(c, "file_mounts", "file_mounts '%s': store %s is "
 			"not where %s is", m->target, m->store, m->source);

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 
 struct gpc_proc {
 	pid_t pid, ppid, pgid;
@@ -33,3 +34,5 @@ bool gpc_proc_catches(pid_t pid, int signal);
 /* True when a descendant of root has a file below this folder open for
  * writing; false when unknown. */
 bool gpc_procs_writing_below(pid_t root, const char *dir);
+/* Adds the paths of all such files, some perhaps twice. */
+void gpc_procs_list_writing(pid_t root, const char *dir, struct gpc_strv *paths);

@@ -236,7 +236,8 @@ static bool is_for_writing(pid_t pid, const char *fd)
 	return (flags & O_ACCMODE) != O_RDONLY;
 }
 
-static bool writes_below(pid_t pid, const char *dir)
+/* Of one process; with no paths it only looks whether there is one. */
+static bool writes_below(pid_t pid, const char *dir, struct gpc_strv *paths)
 {
 	gpc_autostr *fds = gpc_format("/proc/%d/fd", (int)pid);
 	size_t len = strlen(dir);
@@ -246,15 +247,18 @@ static bool writes_below(pid_t pid, const char *dir)
 
 	if (!d)
 		return false;
-	while (!found && (e = readdir(d))) {
+	while ((paths || !found) && (e = readdir(d))) {
 		char target[4096];
 		ssize_t n = readlinkat(dirfd(d), e->d_name, target,
 			sizeof(target) - 1);
 
 		if (n <= (ssize_t)len || strncmp(target, dir, len) != 0
-			|| target[len] != '/')
+			|| target[len] != '/' || !is_for_writing(pid, e->d_name))
 			continue;
-		found = is_for_writing(pid, e->d_name);
+		target[n] = '\0';
+		found = true;
+		if (paths)
+			gpc_strv_add(paths, target);
 	}
 	closedir(d);
 	return found;
@@ -267,7 +271,18 @@ bool gpc_procs_writing_below(pid_t root, const char *dir)
 	gpc_procs_list(&p);
 	gpc_procs_below(&p, root);
 	for (size_t i = 0; i < p.n; i++)
-		if (p.v[i].below && writes_below(p.v[i].pid, dir))
+		if (p.v[i].below && writes_below(p.v[i].pid, dir, NULL))
 			return true;
 	return false;
+}
+
+void gpc_procs_list_writing(pid_t root, const char *dir, struct gpc_strv *paths)
+{
+	gpc_auto(gpc_procs) struct gpc_procs p = {0};
+
+	gpc_procs_list(&p);
+	gpc_procs_below(&p, root);
+	for (size_t i = 0; i < p.n; i++)
+		if (p.v[i].below)
+			writes_below(p.v[i].pid, dir, paths);
 }

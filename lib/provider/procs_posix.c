@@ -40,3 +40,10 @@ bool gpc_procs_writing_below(pid_t root, const char *dir)
 	(void)dir;
 	return false;
 }
+
+void gpc_procs_list_writing(pid_t root, const char *dir, struct gpc_strv *paths)
+{
+	(void)root;
+	(void)dir;
+	(void)paths;
+}

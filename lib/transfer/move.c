@@ -104,6 +104,9 @@ static void tell(struct gpc_move *m)
 		m->r = gpc_wrap(&m->err, m->r, "%s", from);
 	if (t->set.done)
 		t->set.done(t->set.arg, &m->item, m->r, &m->err);
+	t->told++;
+	if (t->next)
+		gpc_net_loop_wake(t->loop);
 	gpc_move_free(m);
 }
 

@@ -121,6 +121,8 @@ struct gpc_transfer {
 	bool pumping, cut;
 	bool more_here;                 /* the pump was given back before its end */
 	bool full;                      /* somebody waits to add */
+	bool next;                      /* somebody waits for one to end */
+	uint64_t told;                  /* items */
 	int stop_r;                     /* nothing new is begun */
 	struct gpc_error stop;
 };

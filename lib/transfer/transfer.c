@@ -254,6 +254,18 @@ int gpc_transfer_step(struct gpc_transfer *t, int timeout_ms, struct gpc_error *
 	return r < 0 ? r : t->stop_r ? fail_stopped(t, err) : 0;
 }
 
+int gpc_transfer_next(struct gpc_transfer *t, struct gpc_error *err)
+{
+	uint64_t told = t->told;
+	int r = 0;
+
+	t->next = true;
+	while (r == 0 && t->told == told && (t->moves || t->first))
+		r = gpc_transfer_step(t, SLICE_MS, err);
+	t->next = false;
+	return r;
+}
+
 int gpc_transfer_finish(struct gpc_transfer *t, struct gpc_error *err)
 {
 	int r = 0;

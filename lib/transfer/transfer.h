@@ -84,6 +84,9 @@ int gpc_transfer_add(struct gpc_transfer *t, const struct gpc_transfer_item *ite
  * under way: for whoever waits for what is to be added next. */
 int gpc_transfer_step(struct gpc_transfer *t, int timeout_ms,
 	struct gpc_error *err) gpc_must_check;
+/* The same until one more was told, however long that takes: for whoever wants few of
+ * them under way, one after the other. */
+int gpc_transfer_next(struct gpc_transfer *t, struct gpc_error *err) gpc_must_check;
 /* Until all were told. 0 also when some failed: counts say so. Otherwise as add. */
 int gpc_transfer_finish(struct gpc_transfer *t, struct gpc_error *err) gpc_must_check;
 /* What was promised of all to come, for progress: added to all_files and all_bytes as

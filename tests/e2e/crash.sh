@@ -27,7 +27,9 @@ done
 . "$(dirname "$0")/lib.sh"
 
 CHECK=$(dirname "$(dirname "$GPUCLOUD_BIN")")/tests/e2e/store-check
-ELSEWHERE=buckets.fetched # by mounts.sh, which has a bucket
+ELSEWHERE="buckets.fetched
+mirror.file_put
+mirror.deleted" # by mounts.sh, which has a bucket
 SCENARIOS="plain paid gang request save sweep remove"
 export GPUCLOUD_CRASH_DIR="$T/crash"
 mkdir "$GPUCLOUD_CRASH_DIR"

@@ -121,6 +121,84 @@ echo 'resources: {disk_size: 4}' >>job.yaml
 run gpc submit --dry-run job.yaml
 like "$err" "MOUNT_CACHED, only read" "but not what takes more than half the disk" || note "$err"
 
+# --- what is written ------------------------------------------------------------------
+objects() { control GET "objects?sha256=0" | jq -r ".objects[] | select(.key | startswith(\"$1\")) | .key"; }
+has() { [ -n "$(objects "$1")" ]; }
+uploads() { # SINCE: keys in the order in which they came
+	control GET "requests?since=$1" | jq -r '.requests[] | select(.service == "s3" and
+		(.operation | IN("PutObject", "CompleteMultipartUpload", "DeleteObjects",
+		"DeleteObject")) and .status < 300) | .key' | tr '\n' ' '
+}
+seen() { control GET "requests?since=999999999" | jq .next; }
+cached() { echo "out: {source: '$(url "$1")', mode: MOUNT_CACHED${2:-}}"; }
+put runs/old one
+put runs/deep/kept two
+put runs/gone one
+since=$(seen)
+# The order of writing is another one than that of names.
+spec 'cat out/old out/deep/kept
+echo changed >out/old
+rm out/gone
+mkdir out/new
+head -c 300000 /dev/urandom >out/new/z
+ln -s z out/new/link
+cp out/new/z ~/copy
+cat ~/copy >out/new/y
+touch -d "2026-01-02 03:04:06" out/new/z
+touch -d "2026-01-02 03:04:05" out/new/y
+echo done >out/done
+base64 -w 0 ~/copy | sha256sum' "$(cached runs)"
+run gpc submit --dry-run job.yaml
+like "$err" "changes are uploaded \(MOUNT_CACHED\)" "the plan says that changes are uploaded"
+run gpc submit -q job.yaml
+is "$rc:$(printf '%s' "$out" | head -n 2 | tr '\n' ' ')" "0:one two " "a folder of a bucket is filled first" ||
+	note "$err"
+is "$(objects runs/ | sort | tr '\n' ' ')" \
+	"runs/deep/kept runs/done runs/new/y runs/new/z runs/old " \
+	"and the bucket has what the job has left, when it has ended"
+get runs/new/z >z
+is "$(base64 -w 0 z | sha256sum)" "$(printf '%s' "$out" | tail -n 1)" "to the byte"
+is "$(get runs/old) $(get runs/done)" "changed done" "with what was changed"
+is "$(uploads "$since")" "runs/new/y runs/new/z runs/old runs/done runs/gone " \
+	"in the order in which it was written, deletions last"
+job=$(gpc status -a -o name | head -n 1)
+like "$(cat "$STORE/jobs/$job"/1/0/agent/*)" "new/link is a link" "links are told of"
+
+# MOUNT means the same here. While it runs: what is closed goes, what is open waits. A
+# node that dies leaves what was uploaded to the next attempt.
+spec "cat out/*
+[ \$GPUCLOUD_ATTEMPT = 1 ] || exit 0
+exec 3>out/open
+echo half >&3
+echo first >out/first
+until [ -e '$T/go' ]; do sleep 0.2; done
+kill -9 \$PPID" "out: {source: '$(url live)'}"
+run gpc submit --dry-run job.yaml
+like "$err" "instead of MOUNT: .*may be written" "MOUNT that may be written is cached, and the plan says why"
+gpc submit -q job.yaml >live.out 2>live.err &
+client=$!
+wait_until 60 has live/first
+ok $? "files are uploaded while the job runs"
+has live/open
+is $? 1 "but none that is open for writing"
+touch "$T/go"
+wait "$client"
+is "$?:$(cat live.out)" "0:first" "the next attempt finds what the lost node has uploaded" || note "$(cat live.err)"
+
+# It does not get there: the job has failed, says so, and its files are kept.
+fault '{"service": "s3", "operation": "PutObject", "prefix": "shut/b", "count": 0,
+	"do": "error", "status": 403, "code": "AccessDenied"}'
+spec 'echo 1 >out/a; sleep 0.1; echo 2 >out/b; sleep 0.1; echo 3 >out/c' "$(cached shut)"
+run gpc submit -q job.yaml
+is "$rc" 125 "a job whose files are refused has failed" || note "$err"
+like "$err" "file_mounts.out: 1 file \(b\) not uploaded: .*AccessDenied.*gpucloud pull" "and says which and why"
+job=$(gpc status -a -o name | head -n 1)
+is "$(reason_of "$job")" auth "by its reason too"
+is "$(objects shut/ | sort | tr '\n' ' ')" "shut/a shut/c " "the others are there"
+run gpc pull "$job" pulled
+is "$(cat pulled/not-uploaded/0/out/b)" 2 "pull fetches the file"
+no_faults
+
 # --- when it goes wrong on the node --------------------------------------------------
 spec 'cat set/a.txt' "set: $(url set/)"
 fault '{"service": "s3", "operation": "GetObject", "prefix": "set/a.txt", "count": 7,
@@ -136,7 +214,19 @@ if grep -qa GPUCLOUD_CRASH_DIR "$GPUCLOUD_BIN"; then
 	is "$rc:$out" 0:one "a node that dies with them is replaced" || note "$err"
 	[ -e crash/buckets.fetched.died ]
 	ok $? "it died there"
+	put dies/old one
+	spec 'ls out | tr "\n" " "
+[ -e out/a ] || { echo 1 >out/a; sleep 0.1; }
+echo 2 >out/b
+rm -f out/old' "$(cached dies)"
+	run env GPUCLOUD_CRASH=mirror.file_put,mirror.deleted "GPUCLOUD_CRASH_DIR=$PWD/crash" \
+		"$GPUCLOUD_BIN" submit -q job.yaml
+	is "$rc:$out" "0:old a old a b " "nodes that die while they upload leave what they had" || note "$err"
+	is "$(objects dies/ | sort | tr '\n' ' ')" "dies/a dies/b " "and nothing is lost or comes back"
+	[ -e crash/mirror.file_put.died ] && [ -e crash/mirror.deleted.died ]
+	ok $? "they died there"
 fi
+spec 'cat set/a.txt' "set: $(url set/)"
 fault '{"service": "s3", "operation": "GetObject", "prefix": "set/a.txt", "count": 0,
 	"do": "error", "status": 403, "code": "AccessDenied"}'
 job=$(gpc submit -q -d job.yaml)
