@@ -16,6 +16,7 @@
 #include "cmd/sent.h"
 #include "cmd/session_open.h"
 #include "cmd/spec_load.h"
+#include "core/disk_room.h"
 #include "core/plan.h"
 #include "core/submit.h"
 
@@ -161,6 +162,25 @@ static void warn_idle(struct gpc_cmd *c, const struct gpc_spec *spec,
 		"looks at GPUs, and the machine has none", where);
 }
 
+/* Elsewhere it is the size that the disk is made with; this machine has the one that it
+ * has. */
+static void warn_disk(struct gpc_cmd *c, const struct gpc_session *s,
+	const struct gpc_spec *spec, const struct gpc_plan *plan)
+{
+	const struct gpc_resources *r = gpc_spec_candidate(spec,
+		gpc_plan_candidate(&plan->offers.v[0]));
+	uint64_t room = gpc_disk_room(s, plan);
+	gpc_autostr *where = gpc_spec_where(spec, "resources.disk_size");
+	gpc_autostr *want = gpc_phrase_size(r->disk_bytes);
+	gpc_autostr *have = gpc_phrase_size(room);
+
+	if (room && r->disk_bytes > room)
+		gpc_log(&c->log, GPC_WARN, "%s: resources.disk_size asks for %s, "
+			"and this machine has %s free%s: the job may fill its "
+			"disk", where, want, have, plan->num_nodes > 1 ?
+			" for each node" : "");
+}
+
 static int plan_one(struct gpc_cmd *c, struct gpc_session *s,
 	const struct gpc_spec *spec, const struct gpc_tether *tether,
 	struct gpc_sent *sent, struct gpc_plan *plan, struct gpc_error *err)
@@ -185,6 +205,7 @@ static int plan_one(struct gpc_cmd *c, struct gpc_session *s,
 		tether->within_ms});
 	gpc_sent_warn(c, sent);
 	warn_idle(c, spec, plan);
+	warn_disk(c, s, spec, plan);
 	return 0;
 }
 

@@ -3,11 +3,11 @@
 #include "core/bucket_mounts.h"
 
 #include <inttypes.h>
-#include <sys/statvfs.h>
 
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "core/disk_room.h"
 #include "transfer/source.h"
 
 /* Some 20 requests: a few seconds. */
@@ -120,17 +120,6 @@ int gpc_bucket_mounts_decide(struct gpc_bucket_mounts *m,
 		fail_room(bytes, complete, room, err) : 0;
 }
 
-/* Nodes of this machine share its disk. */
-static uint64_t free_here(const struct gpc_session *s, int nodes)
-{
-	struct statvfs v;
-
-	if (statvfs(s->place.state_dir, &v) < 0 || v.f_blocks == 0)
-		return 0;
-	return (uint64_t)v.f_bavail * (v.f_frsize ? v.f_frsize : v.f_bsize) /
-		(uint64_t)(nodes > 0 ? nodes : 1);
-}
-
 int gpc_bucket_mounts_plan(struct gpc_session *s, const struct gpc_spec *spec,
 	const struct gpc_plan *plan, struct gpc_bucket_mounts *m,
 	struct gpc_error *err)
@@ -138,8 +127,7 @@ int gpc_bucket_mounts_plan(struct gpc_session *s, const struct gpc_spec *spec,
 	const struct gpc_offer *o = &plan->offers.v[0];
 	const struct gpc_resources *r = gpc_spec_candidate(spec,
 		gpc_plan_candidate(o));
-	bool here = gpc_provider_caps(o->provider) & GPC_PROVIDER_THIS_HOST;
-	uint64_t free_bytes = here ? free_here(s, plan->num_nodes) : 0;
+	uint64_t free_bytes = gpc_disk_room(s, plan);
 	struct gpc_bucket_room room = { r->disk_bytes, "resources.disk_size" };
 
 	if (free_bytes && (!room.bytes || free_bytes < room.bytes)) {

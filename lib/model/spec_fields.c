@@ -180,7 +180,7 @@ static const struct gpc_spec_field fields[] = {
 {"resources", "volumes", "list of maps", NULL, "disks of one machine",
 	REFUSED, THEIRS, OWN(node_volumes), RES(volumes)},
 {"resources", "disk_size", "GB or size", "256", "size of the system disk",
-	HINT, THEIRS, KIND(SIZE_GB), RES(disk_bytes)},
+	BUILT, THEIRS, KIND(SIZE_GB), RES(disk_bytes)},
 {"resources", "ephemeral_storage", "GB or size", NULL, "Kubernetes only",
 	HINT, THEIRS, KIND(SIZE_GB), RES(ephemeral_bytes)},
 {"resources", "disk_tier", "low, medium, high, ultra or best", "medium",

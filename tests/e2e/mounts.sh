@@ -102,6 +102,12 @@ echo 'resources: {disk_size: 2}' >>job.yaml
 run gpc submit -q job.yaml
 is "$rc" 3 "more than resources.disk_size: exit 3" || note "$err"
 like "$err" "have 3 GiB, more than the 2 GiB of resources.disk_size" "and says so"
+spec 'echo hi' "d: $(url set/)"
+echo 'resources: {disk_size: 1000000}' >>job.yaml
+run gpc submit --dry-run job.yaml
+is "$rc" 0 "a larger disk than this machine has is no error"
+like "$err" "job.yaml:[0-9]*:[0-9]*: resources.disk_size asks for 976.6 TiB, and this machine has .* free" \
+	"but a warning"
 spec 'echo hi' "d: $(url large/)" "e: {source: '$(url large/)', mode: COPY}"
 echo 'resources: {disk_size: 4}' >>job.yaml
 run gpc submit -q job.yaml
@@ -198,6 +204,27 @@ is "$(objects shut/ | sort | tr '\n' ' ')" "shut/a shut/c " "the others are ther
 run gpc pull "$job" pulled
 is "$(cat pulled/not-uploaded/0/out/b)" 2 "pull fetches the file"
 no_faults
+
+# Its end by others: what is left goes all the same, but not what was being written when it
+# was killed if another attempt goes on.
+spec "ls out | tr '\n' ' '
+[ \$GPUCLOUD_ATTEMPT = 1 ] || { exec 3>out/late; echo late >&3; echo ready; sleep 1000; }
+trap '' TERM
+exec 3>out/torn
+echo half >&3
+echo whole >out/whole
+echo ready
+while :; do sleep 1; done" "$(cached stop)"
+echo 'checkpoint: {path: ck, grace: 1s}' >>job.yaml
+job=$(gpc submit -q -d job.yaml)
+ready() { gpc logs "$job" 2>/dev/null | grep -q "$1"; }
+wait_until 60 ready '^ready'
+run gpc signal "$job" interrupt
+wait_until 60 ready '^whole ready'
+ok $? "a node that is warned uploads what is whole" || note "$(gpc logs "$job")"
+run gpc cancel "$job"
+run gpc wait "$job"
+is "$(objects stop/ | sort | tr '\n' ' ')" "stop/late stop/whole " "a job that is cancelled uploads what is there"
 
 # --- when it goes wrong on the node --------------------------------------------------
 spec 'cat set/a.txt' "set: $(url set/)"
