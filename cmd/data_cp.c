@@ -84,54 +84,13 @@ static void hint_at_folder(const struct source *s, struct gpc_error *err)
 			"that is in it");
 }
 
-/* An answer to HEAD has no words of its own. */
-static int fail_absent(const struct source *s, struct gpc_error *err)
-{
-	gpc_autostr *name = gpc_location_name(&s->at, NULL);
-	struct gpc_error why = *err;
-
-	gpc_fail(err, GPC_ENOTFOUND, "%s: nothing is there", name);
-	memcpy(err->request_id, why.request_id, sizeof(why.request_id));
-	err->http = why.http;
-	hint_at_folder(s, err);
-	return -GPC_ENOTFOUND;
-}
-
-/* A refusal of HEAD has no words: a list has, or shows that only the bytes may not be
- * read, which their request will tell. */
-static int look_in_list(struct source *s, struct gpc_error *err)
-{
-	struct gpc_object_info info;
-	struct gpc_error why = {0};
-	bool any, is_one = false;
-	int r = gpc_objects_first(s->at.objects, s->at.key, &any, &is_one, &info,
-		&why);
-
-	if (is_one) {
-		s->size = info.size;
-		s->modified_ms = info.modified_ms;
-		return 0;
-	}
-	if (r && err)
-		*err = why;
-	return r ? r : -GPC_EAUTH;
-}
-
 static int look_at_one(struct source *s, struct gpc_error *err)
 {
-	struct gpc_object_info info;
-	gpc_autostr *keep = NULL;
-	int r = gpc_objects_head(s->at.objects, s->at.key, &info, &keep, err);
+	int r = gpc_location_look(&s->at, &s->size, &s->modified_ms, err);
 
-	if (r == -GPC_EAUTH)
-		return look_in_list(s, err);
 	if (r == -GPC_ENOTFOUND)
-		return fail_absent(s, err);
-	if (r)
-		return r;
-	s->size = info.size;
-	s->modified_ms = info.modified_ms;
-	return 0;
+		hint_at_folder(s, err);
+	return r;
 }
 
 static int look_at_object(struct copy *k, struct source *s,

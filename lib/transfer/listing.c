@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/path.h"
 #include "base/str.h"
 #include "transfer/place.h"
 #include "transfer/walk.h"
@@ -15,6 +16,14 @@ struct run {
 	struct gpc_error *err;
 };
 
+static bool is_part_of_it(const char *key, uint64_t size)
+{
+	bool folder = !*key || gpc_ends_with(key, "/");
+
+	return folder ? *key && size : !gpc_starts_with(gpc_path_base(key),
+		GPC_PLACE_PREFIX);
+}
+
 static int put_object(void *arg, const char *key,
 	const struct gpc_object_info *info)
 {
@@ -22,7 +31,7 @@ static int put_object(void *arg, const char *key,
 	struct gpc_listed l = { .key = key + x->skip, .size = info->size,
 		.modified_ms = info->modified_ms };
 
-	if (!*l.key || (!info->size && gpc_ends_with(l.key, "/")) ||
+	if (!is_part_of_it(l.key, info->size) ||
 		!gpc_filter_takes(x->how->filter, l.key))
 		return 0;
 	x->r = gpc_feed_put(x->out, &l, x->err);
@@ -44,11 +53,10 @@ static int put_file(void *arg, const struct gpc_listed *l,
 	struct gpc_error *err)
 {
 	struct run *x = arg;
-	const char *slash = strrchr(l->key, '/');
+	bool note = l->flags & GPC_LISTED_NOTE;
 
-	if (gpc_starts_with(slash ? slash + 1 : l->key, GPC_PLACE_PREFIX))
-		return 0;
-	return gpc_feed_put(x->out, l, err);
+	return note || is_part_of_it(l->key, l->size) ?
+		gpc_feed_put(x->out, l, err) : 0;
 }
 
 static int list_folder(struct run *x, struct gpc_error *err)

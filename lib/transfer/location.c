@@ -133,6 +133,48 @@ char *gpc_location_name(const struct gpc_location *l, const char *below)
 	return l->path ? gpc_steal(&at) : gpc_objects_name(l->objects, at);
 }
 
+/* --- one object -------------------------------------------------------------- */
+
+static int fail_nothing(const struct gpc_location *l, const struct gpc_error *why,
+	struct gpc_error *err)
+{
+	gpc_autostr *name = gpc_location_name(l, NULL);
+	int r = gpc_fail(err, GPC_ENOTFOUND, "%s: nothing is there", name);
+
+	if (err) {
+		memcpy(err->request_id, why->request_id, sizeof(err->request_id));
+		err->http = why->http;
+	}
+	return r;
+}
+
+int gpc_location_look(const struct gpc_location *l, uint64_t *ret_size,
+	int64_t *ret_modified_ms, struct gpc_error *err)
+{
+	struct gpc_object_info info;
+	struct gpc_error refused = {0}, why = {0};
+	gpc_autostr *keep = NULL;
+	bool any, is_one = true;
+	int r = gpc_objects_head(l->objects, l->key, &info, &keep, &why);
+
+	if (r == -GPC_EAUTH) {
+		refused = why;
+		r = gpc_objects_first(l->objects, l->key, &any, &is_one, &info,
+			&why);
+		if (r == 0 && !is_one)
+			return fail_nothing(l, &refused, err);
+	}
+	if (r == -GPC_ENOTFOUND)
+		return fail_nothing(l, &why, err);
+	if (r < 0 && err)
+		*err = why;
+	if (r < 0)
+		return r;
+	*ret_size = info.size;
+	*ret_modified_ms = info.modified_ms;
+	return 0;
+}
+
 /* --- two of them ------------------------------------------------------------- */
 
 /* What follows the key in a URL: "?endpoint=..." or nothing. */

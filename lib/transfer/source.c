@@ -7,12 +7,11 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "transfer/feed.h"
+#include "transfer/listing.h"
 
 struct opened {
 	const struct gpc_source *how;
-	struct gpc_objects *objects;
-	char *key;                      /* of a tree: "" or ends in "/" */
+	struct gpc_location at;
 	bool tree;
 	uint64_t size;                  /* of one object */
 	int64_t modified_ms;
@@ -20,52 +19,15 @@ struct opened {
 
 static void opened_clear(struct opened *o)
 {
-	gpc_objects_free(o->objects);
-	free(o->key);
+	gpc_location_clear(&o->at);
 }
 GPC_CLEANUP_VALUE(opened);
 
 /* --- one object or many ------------------------------------------------------- */
 
-static void take(struct opened *o, const struct gpc_object_info *info)
-{
-	o->size = info->size;
-	o->modified_ms = info->modified_ms;
-}
-
-static int look_in_list(struct opened *o, bool *ret_found, struct gpc_error *err)
-{
-	struct gpc_object_info info;
-	bool any;
-	int r = gpc_objects_first(o->objects, o->key, &any, ret_found, &info, err);
-
-	if (r == 0 && *ret_found)
-		take(o, &info);
-	return r;
-}
-
-/* A refusal of HEAD has no words, and whoever may list needs no HEAD; one who may
- * not list can still read the object. */
-static int look_for_one(struct opened *o, bool *ret_found, struct gpc_error *err)
-{
-	struct gpc_object_info info;
-	struct gpc_error why = {0};
-	gpc_autostr *keep = NULL;
-	int r = gpc_objects_head(o->objects, o->key, &info, &keep, &why);
-
-	*ret_found = r == 0;
-	if (r == 0)
-		take(o, &info);
-	if (r == -GPC_EAUTH)
-		return look_in_list(o, ret_found, err);
-	if (r < 0 && r != -GPC_ENOTFOUND && err)
-		*err = why;
-	return r == -GPC_ENOTFOUND ? 0 : r;
-}
-
 static int fail_nothing(const struct opened *o, struct gpc_error *err)
 {
-	gpc_autostr *name = gpc_objects_name(o->objects, o->key);
+	gpc_autostr *name = gpc_location_name(&o->at, NULL);
 	int r = gpc_fail(err, GPC_ENOTFOUND, "%s: nothing is there", name);
 
 	gpc_hint(err, "`gpucloud data ls` shows what a bucket has");
@@ -74,7 +36,7 @@ static int fail_nothing(const struct opened *o, struct gpc_error *err)
 
 static int fail_one(const struct opened *o, struct gpc_error *err)
 {
-	gpc_autostr *name = gpc_objects_name(o->objects, o->key);
+	gpc_autostr *name = gpc_location_name(&o->at, NULL);
 	int r = gpc_fail(err, GPC_ECONFIG, "%s is one object: only a bucket or a "
 		"folder in it can be mounted", name);
 
@@ -82,73 +44,77 @@ static int fail_one(const struct opened *o, struct gpc_error *err)
 	return r;
 }
 
-static void make_folder(struct opened *o)
-{
-	char *key = gpc_format("%s/", o->key);
-
-	free(o->key);
-	o->key = key;
-	o->tree = true;
-}
-
 /* A key without a slash at its end: the object of that name, else a folder. */
 static int decide(struct opened *o, struct gpc_error *err)
 {
-	bool found = false;
-	int r = look_for_one(o, &found, err);
+	int r = gpc_location_look(&o->at, &o->size, &o->modified_ms, err);
 
-	if (r < 0 || (found && !o->how->folder))
-		return r;
-	if (found)
+	if (r == 0 && o->how->folder)
 		return fail_one(o, err);
-	make_folder(o);
+	if (r != -GPC_ENOTFOUND)
+		return r;
+	gpc_location_make_folder(&o->at);
+	o->tree = true;
 	return 0;
 }
 
 static int open_source(const struct gpc_source *s, struct gpc_net *net,
 	struct opened *o, struct gpc_error *err)
 {
-	int r = gpc_objects_open(s->url, net, s->log, s->cancel, &o->objects,
-		&o->key, err);
+	int r = gpc_location_open(s->url, net, s->log, s->cancel, &o->at, err);
 
 	o->how = s;
+	if (r == 0 && !o->at.objects)
+		return gpc_fail(err, GPC_ECONFIG, "%s is no bucket", s->url);
 	if (r < 0)
 		return r;
-	o->tree = !*o->key || gpc_ends_with(o->key, "/");
+	o->tree = gpc_location_says_folder(&o->at);
 	return o->tree ? 0 : decide(o, err);
 }
 
-/* Folders that somebody made by hand are empty objects; what is in them makes them
- * on the node. */
-static bool is_file(const char *below, const struct gpc_object_info *info)
+/* --- all of a tree ------------------------------------------------------------- */
+
+typedef int each_fn(void *arg, const struct gpc_listed *l, struct gpc_error *err);
+
+/* 1 of fn ends it. */
+static int each(const struct opened *o, each_fn *fn, void *arg, struct gpc_error *err)
 {
-	return *below && (info->size || !gpc_ends_with(below, "/"));
+	struct gpc_listing list = { .location = &o->at };
+	gpc_autoptr(gpc_feed) *feed = NULL;
+	enum gpc_feed_state state = GPC_FEED_LATER;
+	struct gpc_listed l;
+	int r = gpc_feed_start(gpc_listing_run, &list, o->how->cancel, &feed, err);
+
+	while (r == 0 && state != GPC_FEED_END) {
+		r = gpc_feed_next(feed, -1, &state, &l, err);
+		if (r == 0 && state == GPC_FEED_ONE)
+			r = fn(arg, &l, err);
+	}
+	return r > 0 ? 0 : r;
 }
 
 /* --- counting ------------------------------------------------------------------ */
 
-struct count { struct gpc_source_found *f; size_t skip; uint64_t most; };
+struct count { struct gpc_source_found *f; uint64_t most; };
 
-static int count_one(void *arg, const char *key,
-	const struct gpc_object_info *info)
+static int count_one(void *arg, const struct gpc_listed *l, struct gpc_error *err)
 {
 	struct count *c = arg;
 
-	if (!is_file(key + c->skip, info))
-		return 0;
+	(void)err;
 	if (c->f->files >= c->most) {
 		c->f->complete = false;
 		return 1;
 	}
 	c->f->files++;
-	c->f->bytes += info->size;
+	c->f->bytes += l->size;
 	return 0;
 }
 
 static int count_all(const struct opened *o, uint64_t most,
 	struct gpc_source_found *f, struct gpc_error *err)
 {
-	struct count c = { f, strlen(o->key), most };
+	struct count c = { f, most };
 	int r;
 
 	if (!o->tree) {
@@ -156,7 +122,7 @@ static int count_all(const struct opened *o, uint64_t most,
 		f->bytes = o->size;
 		return 0;
 	}
-	r = gpc_objects_list(o->objects, o->key, NULL, NULL, count_one, &c, err);
+	r = each(o, count_one, &c, err);
 	return r == 0 && !f->files && !o->how->folder ? fail_nothing(o, err) : r;
 }
 
@@ -241,7 +207,7 @@ static int add(struct fetch *x, const char *key, const char *below,
 {
 	gpc_autostr *at = below ? gpc_path_join(x->to->path, below) : NULL;
 	const struct gpc_transfer_item item = {
-		.from = { .objects = x->o.objects, .key = key },
+		.from = { .objects = x->o.at.objects, .key = key },
 		.to = { .path = x->to->path, .below = below },
 		.size = (int64_t)size, .modified_ms = modified_ms,
 	};
@@ -262,51 +228,25 @@ static int fetch_one(struct fetch *x, struct gpc_error *err)
 		gpc_path_dir(x->to->path);
 	int r = gpc_mkdirs(dir, 0755, err);
 
-	return r < 0 ? r : add(x, x->o.key, x->to->into ?
-		gpc_path_base(x->o.key) : NULL, x->o.size, x->o.modified_ms,
+	return r < 0 ? r : add(x, x->o.at.key, x->to->into ?
+		gpc_path_base(x->o.at.key) : NULL, x->o.size, x->o.modified_ms,
 		err);
 }
 
-struct listing { struct fetch *x; struct gpc_feed *out; int r; struct gpc_error *err; };
-
-static int put(void *arg, const char *key, const struct gpc_object_info *info)
+static int add_listed(void *arg, const struct gpc_listed *l, struct gpc_error *err)
 {
-	struct listing *l = arg;
-	const struct gpc_listed one = { .key = key + strlen(l->x->o.key),
-		.size = info->size, .modified_ms = info->modified_ms };
+	struct fetch *x = arg;
+	gpc_autostr *key = gpc_location_at(&x->o.at, l->key);
 
-	if (!is_file(one.key, info))
-		return 0;
-	l->r = gpc_feed_put(l->out, &one, l->err);
-	return l->r != 0;
-}
-
-static int list(void *arg, struct gpc_feed *out, struct gpc_error *err)
-{
-	struct listing l = { .x = arg, .out = out, .err = err };
-	int r = gpc_objects_list(l.x->o.objects, l.x->o.key, NULL, NULL, put, &l,
-		err);
-
-	return r ? r : l.r;
+	return add(x, key, l->key, l->size, l->modified_ms, err);
 }
 
 static int fetch_tree(struct fetch *x, struct gpc_error *err)
 {
-	gpc_autoptr(gpc_feed) *feed = NULL;
-	enum gpc_feed_state state = GPC_FEED_LATER;
-	struct gpc_listed l;
 	int r = gpc_mkdirs(x->to->path, 0755, err);
 
 	if (r == 0)
-		r = gpc_feed_start(list, x, x->o.how->cancel, &feed, err);
-	while (r == 0 && state != GPC_FEED_END) {
-		r = gpc_feed_next(feed, -1, &state, &l, err);
-		if (r == 0 && state == GPC_FEED_ONE) {
-			gpc_autostr *key = gpc_format("%s%s", x->o.key, l.key);
-
-			r = add(x, key, l.key, l.size, l.modified_ms, err);
-		}
-	}
+		r = each(&x->o, add_listed, x, err);
 	return r == 0 && !x->added && !x->kept && !x->o.how->folder ?
 		fail_nothing(&x->o, err) : r;
 }

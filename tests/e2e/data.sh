@@ -100,6 +100,20 @@ is "$(find box -type f | wc -l) $(find box/inner -name 'good*' | wc -l)" "1 1" \
 	"only what lies inside is written"
 like "$err" "2 of 3 failed" "and how many failed"
 
+control POST objects '{"service": "s3", "bucket": "bucket", "size": 0, "keys": ["odd/made/", "odd/x",
+	"odd/d/.gpucloud-part-0123456789abcdef"]}' >/dev/null
+run gpc data cp -r "$(url s3 odd/)" odd
+is "$rc $(all_files odd)" "0 ./x" "folders made by hand and unfinished downloads are passed over" ||
+	note "$err"
+: >odd/.gpucloud-part-0123456789abcdef
+run gpc data sync odd "$(url s3 odd2)"
+is "$rc $(keys s3 odd2/)" "0 x" "on this machine too" || note "$err"
+rm odd/.gpucloud-part-0123456789abcdef
+control POST objects '{"service": "s3", "bucket": "bucket", "size": 3, "keys": ["odd/bytes/"]}' >/dev/null
+run gpc data cp -r "$(url s3 odd/)" odd
+is "$rc" 1 "a folder that has bytes is not" || note "$err"
+like "$err" "odd/bytes/: .*it has bytes" "and is named"
+
 # --- sync ----------------------------------------------------------------------------
 mkdir src
 for i in 1 2 3 4 5; do echo "file $i" >src/$i; done

@@ -38,6 +38,9 @@ echo two >two
 put set/a.txt one
 put set/deep/b.txt two
 put settled one
+# neither counts: a folder that somebody made, and what an unfinished download has left
+control POST objects '{"service": "s3", "bucket": "bucket", "size": 0, "keys": ["set/made/",
+	"set/deep/.gpucloud-part-0123456789abcdef"]}' >/dev/null
 control POST objects '{"service": "s3", "bucket": "bucket", "prefix": "many/", "count": 300,
 	"size": 1000, "distinct": true}' >/dev/null
 
