@@ -163,10 +163,54 @@ const char *gpc_spec_section_title(const char *section)
 
 /* --- reading ---------------------------------------------------------------- */
 
+/* Other tools' words for a field, and `num_workers`, which is the classic. */
+static const char *of_habit(const char *section, const char *key)
+{
+	static const struct {
+		const char *section, *theirs, *ours;
+	} habits[] = {
+		{"task", "command", "run"}, {"task", "commands", "run"},
+		{"task", "script", "run"}, {"task", "nodes", "num_nodes"},
+		{"task", "image", "resources.image_id"},
+		{"task", "max_duration", "limits.time"},
+		{"resources", "gpu", "accelerators"},
+		{"resources", "image", "image_id"},
+	};
+
+	for (size_t i = 0; i < sizeof(habits) / sizeof(*habits); i++) {
+		if (gpc_eq(habits[i].section, section) &&
+		    gpc_eq(habits[i].theirs, key))
+			return habits[i].ours;
+	}
+	return gpc_eq(section, "task") && strstr(key, "worker") ? "num_nodes" :
+		NULL;
+}
+
+/* A field that stands a level too high or too low. */
+static const char *misplaced(const char *section, const char *key)
+{
+	if (gpc_eq(section, "task") && gpc_spec_field_find("resources", key))
+		return "it belongs below resources";
+	if (gpc_eq(section, "resources") && gpc_spec_field_find("task", key))
+		return "it belongs beside resources, not below";
+	return NULL;
+}
+
+static void hint_unknown(struct gpc_spec_reader *r, const char *section,
+	const char *key)
+{
+	if (gpc_eq(section, "task") && gpc_eq(key, "type"))
+		gpc_hint(r->err, "that is of dstack; a task here has the fields "
+			"of SkyPilot's, see gpucloud-spec(5)");
+	else
+		gpc_hint(r->err, "gpucloud-spec(5) lists all fields");
+}
+
 static int fail_unknown(struct gpc_spec_reader *r, const char *section,
 	const struct gpc_yaml_node *key)
 {
 	const struct gpc_spec_field *fields;
+	const char *place = misplaced(section, key->text);
 	const char *words[MAX_WORDS], *near;
 	gpc_autostr *shown = gpc_str_printable(key->text,
 		strnlen(key->text, SHOWN));
@@ -178,17 +222,19 @@ static int fail_unknown(struct gpc_spec_reader *r, const char *section,
 		    fields[i].state != GPC_SPEC_INTERNAL)
 			words[n++] = fields[i].name;
 	}
-	near = gpc_nearest(key->text, words, n);
-	/* `num_workers` is the classic, and further away than a typo */
-	if (!near && gpc_eq(section, "task") && strstr(key->text, "worker"))
-		near = "num_nodes";
+	if (place)
+		return gpc_spec_fail(r, key, "unknown field '%s' in %s: %s",
+			shown, gpc_spec_section_title(section), place);
+	near = of_habit(section, key->text);
+	if (!near)
+		near = gpc_nearest(key->text, words, n);
 	if (near)
 		return gpc_spec_fail(r, key, "unknown field '%s' in %s; did you "
 			"mean '%s'?", shown, gpc_spec_section_title(section),
 			near);
 	gpc_spec_fail(r, key, "unknown field '%s' in %s", shown,
 		gpc_spec_section_title(section));
-	gpc_hint(r->err, "gpucloud-spec(5) lists all fields");
+	hint_unknown(r, section, key->text);
 	return -GPC_ECONFIG;
 }
 
