@@ -1,6 +1,6 @@
 /* The five renderings of rows. Tables are measured first, so that columns line
- * up by what a terminal shows. On a terminal that is too narrow the columns that
- * allow it are cut; when that is not enough, they are left out, then names are
+ * up by what a terminal shows. On a terminal that is too narrow columns without a
+ * value are left out, and those that allow it are cut; when that is not enough, they are left out, then names are
  * cut, and then the other columns are left out from the right, never the first
  * two, nor those to be kept. Of -o wide no column is left out, and none is cut when
  * that is not enough. Nothing is cut anywhere else.
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/str.h"
 #include "cmd/cell.h"
 #include "cmd/out.h"
 
@@ -120,6 +121,24 @@ static size_t grid_width(const struct grid *g)
 	return total;
 }
 
+static bool is_empty(const struct grid *g, size_t c)
+{
+	for (size_t r = 1; r < g->n_rows; r++) {
+		if (!gpc_eq(g->cells[r * g->n_cols + c], "-"))
+			return false;
+	}
+	return g->n_rows > 1;
+}
+
+/* Leaves out columns from the right that say nothing of any row. */
+static void grid_drop_empty(struct grid *g, size_t width)
+{
+	for (size_t i = g->n_cols; i-- > KEPT && grid_width(g) > width;) {
+		if (!(g->cols[i]->flags & GPC_COL_F_KEEP) && is_empty(g, i))
+			g->hidden[i] = true;
+	}
+}
+
 /* Leaves out columns from the right: of those that can be cut, or of the rest. */
 static void grid_drop(struct grid *g, size_t width, bool cuttable)
 {
@@ -165,6 +184,8 @@ static void grid_fit(struct grid *g, size_t width, bool may_drop)
 
 	full = gpc_alloc(size + 1);
 	memcpy(full, g->widths, size);
+	if (may_drop)
+		grid_drop_empty(g, width);
 	grid_cut(g, width, GPC_COL_F_CUT, NARROWEST);
 	if (grid_width(g) <= width)
 		return;

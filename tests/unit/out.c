@@ -195,6 +195,36 @@ static void test_narrow_name(void **state)
 "a-name-that-…  IDLE\n");
 }
 
+/* What says nothing of any row goes before anything is cut. */
+static void test_narrow_empty(void **state)
+{
+	static const struct row two[] = {{.name = "first", .ran = -1},
+		{.name = "second", .ran = -1, .tags = {tag_words, 2, 2}}};
+	static const struct gpc_col cols_of[] = {
+		GPC_COL("name", STR, struct row, name, GPC_COL_F_NAME),
+		GPC_COL("state", ENUM, struct row, state, 0, .names = states),
+		GPC_COL("ran", DURATION, struct row, ran, 0),
+		GPC_COL("tags", STRV, struct row, tags, GPC_COL_F_CUT),
+		GPC_COL_LAST
+	};
+	static const struct gpc_table t = {"t", cols_of, sizeof(struct row)};
+	struct capture c;
+
+	(void)state;
+	begin(&c, GPC_OUT_TABLE, 80);
+	assert_int_equal(gpc_out_rows(&c.o, &t, two, 2, NULL), 0);
+	expect(&c,
+"NAME    STATE  RAN  TAGS\n"
+"first   IDLE     -  -\n"
+"second  IDLE     -  x,y\n");
+	begin(&c, GPC_OUT_TABLE, 23);
+	assert_int_equal(gpc_out_rows(&c.o, &t, two, 2, NULL), 0);
+	expect(&c,
+"NAME    STATE  TAGS\n"
+"first   IDLE   -\n"
+"second  IDLE   x,y\n");
+}
+
 static void test_wide_chars(void **state)
 {
 	static const struct row wide[] = {{.name = "日本語日本語"}, {.name = "a"}};
@@ -341,6 +371,7 @@ int main(void)
 		cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_narrow),
 		cmocka_unit_test(test_narrow_name),
+		cmocka_unit_test(test_narrow_empty),
 		cmocka_unit_test(test_wide_chars),
 		cmocka_unit_test(test_wide_and_record),
 		cmocka_unit_test(test_csv),
