@@ -164,6 +164,20 @@ static int judge(const struct gpc_check_row *rows, size_t n, bool named,
 	return 0;
 }
 
+/* For people: where to go on from "not set up". */
+static void say_absent(struct gpc_cmd *c, const struct gpc_check_row *rows,
+	size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && rows[i].state != GPC_CHECK_ABSENT)
+		i++;
+	if (i < n && n > 1 && c->out.format <= GPC_OUT_WIDE)
+		gpc_say(&c->talk, "gpucloud: `gpucloud check %s` says how to "
+			"set it up; so with each that you want to use",
+			rows[i].name);
+}
+
 static int run(struct gpc_cmd *c, struct gpc_error *err)
 {
 	struct gpc_check_row rows[sizeof(words) / sizeof(*words) - 1] = {0};
@@ -183,6 +197,8 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 	}
 	if (!r)
 		r = gpc_out_rows(&c->out, &table, rows, n, err);
+	if (!r)
+		say_absent(c, rows, n);
 	if (!r)
 		r = judge(rows, n, c->argc, err);
 	for (size_t i = 0; i < n; i++)

@@ -19,6 +19,7 @@
 #include "cmd/config_options.h"
 #include "cmd/config_strays.h"
 #include "cmd/config_trust.h"
+#include "store/store.h"
 
 #define PROJECT_FILE ".gpucloud.yaml"
 
@@ -221,7 +222,7 @@ int gpc_config_store_url(const struct gpc_config *c, char **ret_url,
 	gpc_autostr *path = NULL;
 	int r;
 
-	if (set && strstr(set, "://")) {
+	if (set && (strstr(set, "://") || gpc_store_lacks_slashes(set))) {
 		*ret_url = gpc_strdup(set);
 		return 0;
 	}

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/data_verbs.h"
+#include "cmd/session_open.h"
 
 static const char *const verbs[] = { "cp", "sync", "ls", NULL };
 
@@ -35,6 +36,26 @@ static const struct gpc_opt options[] = {
 		.key = GPC_OPT_NO_KEY),
 	GPC_OPT_END
 };
+
+/* A login by the cloud's own tool, as hinted elsewhere, does not reach a job. */
+static void hint_inside_job(struct gpc_error *err)
+{
+	if (gpc_cmd_inside_job() && strstr(err->msg, "no credentials for"))
+		gpc_hint(err, "a job has no credentials but those that it is "
+			"given: submit it with --secret NAME for each, or let "
+			"file_mounts bring the data");
+}
+
+static void hint_at_pattern(const struct gpc_cmd *c, struct gpc_error *err)
+{
+	for (int i = 1; i < c->argc; i++) {
+		if (strstr(c->argv[i], "://") && strchr(c->argv[i], '*') &&
+			!err->hint[0])
+			gpc_hint(err, "* is a plain character of a key: name "
+				"the folder, and choose by -r --exclude '*' "
+				"--include PATTERN");
+	}
+}
 
 static int unknown_verb(const char *word, struct gpc_error *err)
 {
@@ -86,9 +107,14 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 	r = check_options(c, verbs[i], err);
 	if (r)
 		return r;
-	return i == 0 ? gpc_data_cp(c, words, n, err) :
+	r = i == 0 ? gpc_data_cp(c, words, n, err) :
 		i == 1 ? gpc_data_sync(c, words[0], words[1], err) :
 		gpc_data_ls(c, words[0], err);
+	if (r == -GPC_EAUTH)
+		hint_inside_job(err);
+	if (r == -GPC_ENOTFOUND)
+		hint_at_pattern(c, err);
+	return r;
 }
 
 static enum gpc_complete next(const char *const *words, int n)

@@ -186,6 +186,16 @@ static int add_file(void *arg, const struct gpc_listed *l,
 		gpc_fail(err, GPC_ECANCELED, "interrupted") : 0;
 }
 
+static int fail_path(const char *path, int sys, struct gpc_error *err)
+{
+	int r = gpc_fail_sys(err, sys, "%s", path);
+
+	if (sys == ENOENT && !strchr(path, '/'))
+		gpc_hint(err, "that is a path here; of a bucket it would be "
+			"s3://%.100s, oss://... or gs://...", path);
+	return r;
+}
+
 static int list_folder(struct ls *s, struct gpc_error *err)
 {
 	const struct gpc_walk how = { .root = s->at.path,
@@ -193,7 +203,7 @@ static int list_folder(struct ls *s, struct gpc_error *err)
 	struct stat st;
 
 	if (stat(s->at.path, &st) < 0)
-		return gpc_fail_sys(err, errno, "%s", s->at.path);
+		return fail_path(s->at.path, errno, err);
 	if (S_ISDIR(st.st_mode))
 		return gpc_walk_run(&how, add_file, s, err);
 	struct row row = {

@@ -548,7 +548,8 @@ int gpc_follow_end(struct gpc_follow *f)
 		gpc_autostr *why = gpc_format("gpucloud: %s", f->view.note);
 		say_always(f, why);
 	}
-	if (*advice) {
+	/* what the program said was seen */
+	if (*advice && !(f->o.log && st->reason == GPC_REASON_EXIT_CODE)) {
 		gpc_autostr *hint = gpc_format("  hint: %s", advice);
 		say_always(f, hint);
 	}

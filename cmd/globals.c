@@ -13,7 +13,7 @@ const struct gpc_opt gpc_opts_output[] = {
 
 const struct gpc_opt gpc_opts_store[] = {
 	GPC_OPT_STR(0, "store", struct gpc_globals, store, "URL",
-		"where state lives: file:///PATH or a folder",
+		"where state lives: a folder, or s3:// oss:// gs://",
 		.complete = GPC_COMPLETE_DIR, .key = "store"),
 	GPC_OPT_STR(0, "profile", struct gpc_globals, profile, "NAME",
 		"use this profile of the configuration",

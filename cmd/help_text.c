@@ -33,9 +33,10 @@ void gpc_help_all(size_t width, struct gpc_buf *out)
 {
 	gpc_buf_adds(out, "usage: gpucloud COMMAND [OPTION]... [ARGUMENT]...\n"
 		"\n");
-	gpc_wrap_text("Runs GPU jobs: buys the machine once, streams the logs, "
+	gpc_wrap_text("Runs GPU jobs from submit to results: streams the logs, "
 		"saves checkpoints, survives interruptions, gives the machine "
-		"back, and says what it cost.", 0, 0, width, out);
+		"back, and says what it cost. So far the machine is this one.",
+		0, 0, width, out);
 	add_group("Life cycle", GPC_GROUP_LIFE, out);
 	add_group("Around it", GPC_GROUP_AROUND, out);
 	gpc_buf_adds(out, "\nOptions of every command:\n");

@@ -286,6 +286,18 @@ static int start(struct gpc_cmd *c, int argc, char **argv,
 	return dispatch(c, first.argc, argv + (argc - first.argc), err);
 }
 
+/* Its further lines stand below its first. */
+static void say_hint(struct gpc_talk *talk, const char *hint)
+{
+	struct gpc_str rest = gpc_str_of(hint), line;
+	const char *lead = "  hint: ";
+
+	while (gpc_str_split(&rest, '\n', &line)) {
+		gpc_say(talk, "%s%.*s", lead, (int)line.len, line.ptr);
+		lead = "        ";
+	}
+}
+
 static void print_error(struct gpc_cmd *c, const struct gpc_error *err)
 {
 	struct gpc_talk talk = c->talk;
@@ -304,7 +316,7 @@ static void print_error(struct gpc_cmd *c, const struct gpc_error *err)
 		gpc_say(&talk, "gpucloud: %s", err->msg[0] ? err->msg :
 			gpc_code_to_str(err->code));
 	if (err->hint[0])
-		gpc_say(&talk, "  hint: %s", err->hint);
+		say_hint(&talk, err->hint);
 }
 
 /* Our reader has gone: end as every filter does, without a word. */

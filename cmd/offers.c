@@ -83,7 +83,11 @@ static int ask_all(struct gpc_session *s, const struct gpc_spec *spec,
 	const struct gpc_resources *want = gpc_spec_candidate(spec, 0);
 	gpc_auto(gpc_ask) struct gpc_ask ask = {0};
 	gpc_autostr *only = gpc_resources_provider(want);
+	int r;
 
+	r = gpc_resources_check_supported(want, err);
+	if (r)
+		return r;
 	gpc_plan_ask(spec, want, &ask);
 	/* nothing else is enabled where no account is set up */
 	return ask_provider(s, only ? only : "local", &ask, all, err);

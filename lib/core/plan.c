@@ -170,6 +170,7 @@ static int none_fits(const struct gpc_offers *offers, bool only_price,
 {
 	gpc_auto(gpc_strv) struct gpc_strv why = {0};
 	gpc_autostr *text = NULL;
+	bool only_here = true;
 	int r;
 
 	gpc_vec_each(o, offers) {
@@ -177,11 +178,15 @@ static int none_fits(const struct gpc_offers *offers, bool only_price,
 
 		if (!gpc_strv_has(&why, line))
 			gpc_strv_add(&why, line);
+		if (!gpc_eq(o->provider, "local"))
+			only_here = false;
 	}
 	text = gpc_strv_join(&why, "; ");
 	r = gpc_fail(err, only_price ? GPC_EOVERCAP : GPC_ECAPACITY,
 		"no offer fits: %s", offers->n ? text : "nothing is offered");
-	gpc_hint(err, only_price ? "raise resources.max_hourly_cost" :
+	gpc_hint(err, only_price ? "raise resources.max_hourly_cost" : only_here ?
+		"ask for less under resources: so far jobs run on this machine "
+		"alone; `gpucloud offers` shows what it has" :
 		"ask for less under resources, or for another infra; "
 		"`gpucloud offers -o wide` shows what there is");
 	return r;

@@ -413,5 +413,5 @@ void gpc_spec_init_command(struct gpc_spec *spec, const char *const *argv,
 		gpc_strv_take(&words, gpc_shell_quote(argv[i]));
 	spec->run = n ? gpc_strv_join(&words, " ") : NULL;
 	spec->name = script ? gpc_spec_script_name(script) : NULL;
-	spec->source = gpc_strdup("command");
+	spec->source = gpc_strdup("command line");
 }

@@ -106,7 +106,7 @@ static int check_infra(struct checker *c, const struct gpc_resources *r)
 	else
 		refuse(c, "resources.infra", "infra '%s': no provider that is "
 			"built has regions", r->infra);
-	gpc_hint(c->err, "infra: local runs the job on this machine");
+	gpc_hint(c->err, "--infra local runs the job on this machine");
 	return -GPC_EUNSUPPORTED;
 }
 
@@ -120,7 +120,7 @@ static int check_one(struct checker *c, const struct gpc_resources *r)
 int gpc_resources_check_supported(const struct gpc_resources *r,
 	struct gpc_error *err)
 {
-	const struct gpc_spec nowhere = {0};
+	const struct gpc_spec nowhere = { .source = (char *)"infra" };
 	struct checker c = {.spec = &nowhere, .err = err};
 
 	return check_one(&c, r);

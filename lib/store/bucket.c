@@ -174,7 +174,10 @@ static int sign(void *arg, struct gpc_request *r, int64_t now_ms, bool renew,
 	if (q < 0 || op->bucket->anonymous)
 		return q;
 	q = gpc_creds_get(op->bucket->creds, renew, &i, err);
-	return q < 0 ? q : op->bucket->rules->sign(op, &i, now_ms, r, err);
+	if (q < 0)
+		return gpc_wrap(err, q, "%s://%s", op->bucket->rules->form->scheme,
+			op->bucket->address.bucket);
+	return op->bucket->rules->sign(op, &i, now_ms, r, err);
 }
 
 static bool learn_region(struct gpc_bucket_op *op, const char *region)

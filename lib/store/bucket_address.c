@@ -76,17 +76,32 @@ static bool knows(const struct gpc_bucket_form *form, const char *name)
 	return false;
 }
 
+static int fail_unknown(const struct gpc_bucket_form *form, const char *name,
+	struct gpc_error *err)
+{
+	gpc_autostr *known = join(form->options, ", ");
+	gpc_autostr *shown = gpc_str_printable(name, strlen(name));
+	const char *near;
+	size_t n = 0;
+	int r = gpc_fail(err, GPC_ECONFIG, "%s://...: there is no option "
+		"\"%.100s\"", form->scheme, shown);
+
+	while (form->options[n])
+		n++;
+	near = gpc_nearest(name, form->options, n);
+	if (near)
+		gpc_hint(err, "did you mean %s?", near);
+	else
+		gpc_hint(err, "known: %s; of a store also journal", known);
+	return r;
+}
+
 static int set_option(struct gpc_bucket_address *a,
 	const struct gpc_bucket_form *form, const char *name, const char *value,
 	struct gpc_error *err)
 {
-	if (!knows(form, name)) {
-		gpc_autostr *known = join(form->options, ", ");
-		int r = fail_option(form, name, value, "another name", err);
-
-		gpc_hint(err, "known: %s", known);
-		return r;
-	}
+	if (!knows(form, name))
+		return fail_unknown(form, name, err);
 	if (!value || !*value)
 		return fail_option(form, name, value, "a value", err);
 	if (gpc_eq(name, "endpoint"))
@@ -137,7 +152,7 @@ static int check_bucket(const struct gpc_bucket_form *form, const char *name,
 	shown = gpc_str_printable(name, strlen(name));
 	r = gpc_fail(err, GPC_ECONFIG, "\"%.100s\" is not the name of a bucket",
 		shown);
-	gpc_hint(err, "a store is %s://BUCKET/PREFIX", form->scheme);
+	gpc_hint(err, "write %s://BUCKET/PREFIX", form->scheme);
 	return r;
 }
 

@@ -32,6 +32,24 @@ const char *const *gpc_store_schemes(size_t *ret_n)
 	return all_schemes;
 }
 
+/* "s3:bucket": the scheme of a store, and no slashes. */
+static const char *scheme_alone(const char *url)
+{
+	size_t n = strcspn(url, ":");
+	struct gpc_str scheme = { url, n };
+
+	for (size_t i = 0; i < N_STORES; i++)
+		if (url[n] && !gpc_starts_with(url + n, "://") &&
+			gpc_str_eq(scheme, all_schemes[i]))
+			return all_schemes[i];
+	return NULL;
+}
+
+bool gpc_store_lacks_slashes(const char *url)
+{
+	return scheme_alone(url);
+}
+
 const struct gpc_store_ops *gpc_store_find(const char *url)
 {
 	const char *colon = strstr(url, "://");
@@ -40,7 +58,7 @@ const struct gpc_store_ops *gpc_store_find(const char *url)
 	for (size_t i = 0; colon && i < N_STORES; i++)
 		if (gpc_str_eq(scheme, all_schemes[i]))
 			return all_ops[i];
-	return colon ? NULL : &gpc_store_file;
+	return colon || scheme_alone(url) ? NULL : &gpc_store_file;
 }
 
 const char *const *gpc_store_identity(const char *url)
@@ -99,10 +117,18 @@ static int check_key(const struct gpc_store *s, const char *key,
 static int unknown_scheme(const char *url, struct gpc_error *err)
 {
 	gpc_auto(gpc_strv) struct gpc_strv known = {0};
+	const char *alone = scheme_alone(url);
 	gpc_autostr *words = NULL;
 	size_t i;
 	int r;
 
+	if (alone) {
+		r = gpc_fail(err, GPC_ECONFIG, "store %s: // is missing after %s:",
+			url, alone);
+		gpc_hint(err, "write %s://...; a folder of such a name is ./%s",
+			alone, url);
+		return r;
+	}
 	for (i = 0; i < N_STORES; i++)
 		gpc_strv_addf(&known, "%s://", all_schemes[i]);
 	words = gpc_strv_join(&known, ", ");

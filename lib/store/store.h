@@ -128,8 +128,12 @@ static inline bool gpc_store_is_far(const struct gpc_store *s)
 
 /* Schemes of all backends, sorted. */
 const char *const *gpc_store_schemes(size_t *ret_n);
-/* Of the store that a URL names; NULL: the scheme is unknown. */
+/* Of the store that a URL names; NULL: the scheme is unknown, or lacks its
+ * slashes. */
 const struct gpc_store_ops *gpc_store_find(const char *url);
+/* "s3:bucket": the scheme of a store without its slashes, which no folder can be
+ * meant by. */
+bool gpc_store_lacks_slashes(const char *url);
 /* The `identity` of the store that a URL names, or NULL. */
 const char *const *gpc_store_identity(const char *url);
 /* Opens scheme://..., a bare path means file://. Unknown schemes are errors

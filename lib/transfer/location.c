@@ -62,7 +62,7 @@ int gpc_location_open(const char *word, struct gpc_net *net,
 			err);
 	else if (gpc_starts_with(word, "file://"))
 		r = read_file_url(word, &l.path, err);
-	else if (scheme_of(word))
+	else if (scheme_of(word) || gpc_store_lacks_slashes(word))
 		r = fail_scheme(word, err);
 	else
 		l.path = gpc_strdup(word);

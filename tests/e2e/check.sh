@@ -76,6 +76,7 @@ fails() {
 run gpc check
 is "$rc" 0 "clouds that nobody set up are no failure" || note "$err"
 is "$(printf '%s\n' "$out" | grep -c 'not set up')" 4 "they are shown"
+like "$err" "gpucloud check store. says how" "and where to go on"
 run gpc check -o name
 is "$out" "local
 store
@@ -86,6 +87,10 @@ for cloud in aws alibaba gcp; do
 	fails "$cloud that was named" 4 "no credentials for" $cloud
 	like "$err" "hint: run (aws configure|aliyun configure|gcloud auth)" "$cloud: what to run"
 done
+run env GPUCLOUD_JOB_ID=job-aaaaaa "$GPUCLOUD_BIN" data ls s3://bucket
+is "$rc" 4 "a job has no credentials for its data" || note "$err"
+like "$err" "s3://bucket: no credentials.*" "the bucket is named"
+like "$err" "hint: a job has no credentials but" "and what a job can do is said"
 fails "a store that was not made" 5 "cannot open the store folder" store
 is "$(ls "$XDG_DATA_HOME")" "" "looking makes nothing"
 

@@ -164,6 +164,10 @@ is "$rc $(all_files got | tr '\n' ' ')" "0 ./1 ./2 ./3 ./5 ./link ./sub/a " \
 is "$(cat elsewhere/y)" mine "but not behind a link"
 rm got/link
 
+run gpc data ls "$(url s3 'no*such')"
+is "$rc" 5 "a pattern is no key" || note "$err"
+like "$err" "hint: . is a plain character of a key" "which is said"
+
 mkdir nothing
 run gpc data sync nothing "$(url oss s)" --delete
 is "$rc" 2 "an empty source deletes nothing"

@@ -80,7 +80,8 @@ TEST(words_that_are_no_places)
 {
 	static const char *const bad[] = { "", "ftp://host/x", "https://host/x",
 		"mem://x", "file://x", "file://host/x", "file:///a%2", "file:///%00",
-		"s3://", "s3://B/", "s3://bucket/x?endpoint=", "S3://bucket/x" };
+		"s3://", "s3:bucket", "gs:/bucket", "s3://B/",
+		"s3://bucket/x?endpoint=", "S3://bucket/x" };
 	struct gpc_error err;
 
 	for (size_t i = 0; i < COUNT(bad); i++) {
