@@ -88,6 +88,7 @@ struct gpc_http_transfer {
 	int64_t started_ms, moved_ms;
 	uint64_t position;              /* in the body, of what was read */
 	int64_t length;                 /* of the reply's body; -1 = not said */
+	bool has_length;                /* it was said */
 	bool connected;
 	bool twice;
 	bool spoiled;                   /* the easy handle is not used again */
@@ -219,7 +220,22 @@ static int on_status(void *arg, int status, struct gpc_error *err)
 	struct gpc_http_transfer *t = arg;
 
 	t->length = status == 204 || status == 304 ? 0 : -1;
+	t->has_length = false;
 	return t->x->status ? t->x->status(t->x->arg, status, err) : 0;
+}
+
+/* Two that differ leave open where the next reply begins. */
+static int take_length(struct gpc_http_transfer *t, const char *value)
+{
+	int64_t length = -1;
+
+	if (gpc_parse_i64(value, 0, INT64_MAX, "length", &length, NULL) < 0)
+		length = -1;
+	if (t->has_length && length != t->length)
+		return -1;
+	t->length = length;
+	t->has_length = true;
+	return 0;
 }
 
 static int on_header(void *arg, const char *name, const char *value,
@@ -227,9 +243,8 @@ static int on_header(void *arg, const char *name, const char *value,
 {
 	struct gpc_http_transfer *t = arg;
 
-	if (gpc_eq(name, "content-length") && gpc_parse_i64(value, 0,
-		INT64_MAX, name, &t->length, NULL) < 0)
-		t->length = -1;
+	if (gpc_eq(name, "content-length") && take_length(t, value) < 0)
+		return gpc_fail(err, GPC_EPROTO, "the reply has two lengths");
 	return t->x->header ? t->x->header(t->x->arg, name, value, err) : 0;
 }
 
@@ -536,7 +551,7 @@ static int judge(struct gpc_http_transfer *t, CURLcode c)
 		.detail = t->detail[0] ? t->detail : lib.curl_easy_strerror(c),
 		.ca = &t->h->ca,
 	};
-	long sys = 0;
+	long sys = 0, proxy = 0;
 
 	/* It would remember errors. */
 	t->spoiled = c != CURLE_OK;
@@ -550,7 +565,15 @@ static int judge(struct gpc_http_transfer *t, CURLcode c)
 	f.sys = (int)sys;
 	if (f.what == GPC_HTTP_CERTIFICATE)
 		f.verify = why_refused(t);
-	t->x->lasting = gpc_http_is_lasting(f.what);
+	(void)lib.curl_easy_getinfo(t->easy, CURLINFO_HTTP_CONNECTCODE, &proxy);
+	if (!t->connected && proxy >= 300) {
+		f.what = GPC_HTTP_PROXY;
+		f.proxy = (int)proxy;
+	}
+	/* What libcurl says when it holds no more of a line. */
+	if (c == CURLE_OUT_OF_MEMORY && t->connected && !t->head.done)
+		f.what = GPC_HTTP_LONG_HEADER;
+	t->x->lasting = gpc_http_is_lasting(&f);
 	return gpc_http_fail(&f, &t->err);
 }
 

@@ -97,6 +97,19 @@ static int fail_time(const struct gpc_http_failure *f, struct gpc_error *err)
 	return -GPC_ETIMEOUT;
 }
 
+static int fail_proxy(const struct gpc_http_failure *f, struct gpc_error *err)
+{
+	gpc_fail(err, GPC_ENET, "the proxy does not connect us: it answers %d",
+		f->proxy);
+	if (f->proxy == 407)
+		gpc_hint(err, "it wants a user and a password: https_proxy="
+			"http://USER:PASSWORD@HOST:PORT");
+	else
+		gpc_hint(err, "check https_proxy and all_proxy, or name hosts "
+			"that need no proxy in no_proxy");
+	return -GPC_ENET;
+}
+
 static int fail_other(const struct gpc_http_failure *f, struct gpc_error *err)
 {
 	switch (f->what) {
@@ -124,6 +137,9 @@ static int fail_other(const struct gpc_http_failure *f, struct gpc_error *err)
 		return gpc_fail(err, GPC_ENET, "the connection was closed "
 			"without a reply, and the request is not to be sent "
 			"twice");
+	case GPC_HTTP_LONG_HEADER:
+		return gpc_fail(err, GPC_EPROTO, "the reply has a line of "
+			"headers that is too long");
 	default:
 		return gpc_fail(err, GPC_ENET, "the transfer failed: %s",
 			f->detail);
@@ -142,6 +158,8 @@ int gpc_http_fail(const struct gpc_http_failure *f, struct gpc_error *err)
 		gpc_fail(err, GPC_ENET, "the proxy's name cannot be resolved");
 		gpc_hint(err, "check http_proxy, https_proxy, all_proxy");
 		return -GPC_ENET;
+	case GPC_HTTP_PROXY:
+		return fail_proxy(f, err);
 	case GPC_HTTP_CONNECT:
 		return fail_sys_or(f, err, "no connection");
 	case GPC_HTTP_CONNECT_TIME:
@@ -157,8 +175,18 @@ int gpc_http_fail(const struct gpc_http_failure *f, struct gpc_error *err)
 	}
 }
 
-bool gpc_http_is_lasting(enum gpc_http_trouble what)
+bool gpc_http_is_lasting(const struct gpc_http_failure *f)
 {
-	return what == GPC_HTTP_CERTIFICATE || what == GPC_HTTP_CA_FILE ||
-		what == GPC_HTTP_TWICE || what == GPC_HTTP_MALFORMED;
+	switch (f->what) {
+	case GPC_HTTP_CERTIFICATE:
+	case GPC_HTTP_CA_FILE:
+	case GPC_HTTP_TWICE:
+	case GPC_HTTP_MALFORMED:
+	case GPC_HTTP_LONG_HEADER:
+		return true;
+	case GPC_HTTP_PROXY:
+		return f->proxy < 500;
+	default:
+		return false;
+	}
 }

@@ -79,6 +79,8 @@ enum gpc_http_trouble {
 	GPC_HTTP_TRUNCATED,
 	GPC_HTTP_SEND, GPC_HTTP_RECEIVE,
 	GPC_HTTP_MALFORMED,
+	GPC_HTTP_LONG_HEADER,           /* a line longer than libcurl takes */
+	GPC_HTTP_PROXY,                 /* it does not connect; proxy says why */
 	GPC_HTTP_TWICE,                 /* it would have been sent again */
 	GPC_HTTP_OTHER,
 };
@@ -94,6 +96,7 @@ struct gpc_http_failure {
 	enum gpc_http_verify verify;
 	int sys;                        /* errno, or 0 */
 	int ms;                         /* the limit that passed */
+	int proxy;                      /* status of its answer to CONNECT, or 0 */
 	bool connected;
 	const char *detail;             /* of the library; may be "" */
 	const struct gpc_http_ca *ca;
@@ -101,4 +104,4 @@ struct gpc_http_failure {
 /* Sets *err, returns its code. */
 int gpc_http_fail(const struct gpc_http_failure *f, struct gpc_error *err);
 /* A repeat would fail in the same way. */
-bool gpc_http_is_lasting(enum gpc_http_trouble what);
+bool gpc_http_is_lasting(const struct gpc_http_failure *f);

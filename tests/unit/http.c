@@ -207,6 +207,9 @@ TEST(names_each_failure)
 		{"/do/f7/many:257", GPC_EPROTO, "more than 256", false},
 		{"/do/f8/long:60", GPC_EPROTO, "KiB of headers", false},
 		{"/do/f9/control", GPC_EPROTO, "control byte", false},
+		{"/do/f11/line:4000000", GPC_EPROTO, "line of headers", true},
+		{"/do/f12/lengths:4", GPC_EPROTO, "two lengths", false},
+		{"/do/f13/lengths:x", GPC_EPROTO, "HTTP", true},
 		{"/do/f10/200:X-Refuse=1", GPC_EPROTO, "not this", false},
 	};
 	gpc_autoptr(gpc_http) *h = new_http(NULL);

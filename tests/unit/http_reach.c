@@ -97,6 +97,39 @@ TEST(goes_through_a_proxy)
 	assert_int_equal(number(h, "/proxied"), before + 1);
 }
 
+/* What a proxy says before there is a connection is not the service's word. */
+TEST(tells_proxies_that_refuse)
+{
+	static const struct {
+		const char *url, *said, *hint;
+		bool lasting;
+	} cases[] = {
+		{"https://407.closed/", "answers 407", "USER:PASSWORD", true},
+		{"https://403.closed/", "answers 403", "no_proxy", true},
+		{"https://503.closed/", "answers 503", "no_proxy", false},
+	};
+	gpc_autostr *proxy = url_of("");
+	gpc_autoptr(gpc_http) *h = new_http(NULL);
+
+	assert_int_equal(setenv("https_proxy", proxy, 1), 0);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct gpc_error err = {0};
+		struct one o;
+
+		prepare(&o, "GET");
+		o.x.url = cases[i].url;
+		assert_ok(gpc_http_start(h, &o.x, NULL, &err));
+		run_all(h);
+		assert_int_equal(o.r, -GPC_ENET);
+		assert_has(o.err.msg, cases[i].said);
+		assert_has(o.err.hint, cases[i].hint);
+		assert_false(o.x.maybe_sent);
+		assert_int_equal(o.x.lasting, cases[i].lasting);
+		clear(&o);
+	}
+	bed_clean_environment();
+}
+
 TEST(dials_what_it_is_told_to)
 {
 	gpc_autoptr(gpc_http) *h = new_http(NULL);
@@ -203,6 +236,7 @@ int main(void)
 		cmocka_unit_test(tells_connections_that_fail),
 		cmocka_unit_test(limits_the_time_of_connecting),
 		cmocka_unit_test(goes_through_a_proxy),
+		cmocka_unit_test(tells_proxies_that_refuse),
 		cmocka_unit_test(dials_what_it_is_told_to),
 		cmocka_unit_test(tells_certificates_apart),
 		cmocka_unit_test(finds_certificates),

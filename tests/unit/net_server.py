@@ -136,6 +136,11 @@ def act(c, what, method, headers):
             "Content-Length: 0\r\n\r\n")
     elif word == "many":
         c.send("HTTP/1.1 200 OK\r\n" + "A: b\r\n" * int(arg) + "Content-Length: 0\r\n\r\n")
+    elif word == "line":
+        c.send("HTTP/1.1 200 OK\r\nX-A: " + "y" * int(arg))
+        c.more()
+    elif word == "lengths":
+        c.send("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: %s\r\n\r\nabc" % arg)
     elif word == "control":
         c.send("HTTP/1.1 200 OK\r\nX-A: a\x1b[2Jb\r\nContent-Length: 0\r\n\r\n")
     elif word == "folded":
@@ -172,11 +177,12 @@ def answer(c, target, method, headers, digest):
         steps = parts[3].split(",")
         n = count("do " + parts[2])
         return act(c, steps[min(n, len(steps)) - 1], method, headers)
-    if parts[1] == "echo":
+    if parts[1] in ("echo", "deny"):
         text = "%s %s\n" % (method, target)
         text += "".join("%s: %s\n" % h for h in headers)
         text += "sha256: %s\n" % digest
-        c.reply(200, ["Content-Type: text/plain"], text.encode("latin-1"))
+        c.reply(200 if parts[1] == "echo" else 400, ["Content-Type: text/plain"],
+                text.encode("latin-1"))
     elif parts[1] == "count":
         c.reply(200, (), str(count("do " + parts[2], 0)).encode())
     elif parts[1] == "connections":
@@ -210,6 +216,9 @@ def one(c):
     if method == "CONNECT":
         count("proxied")
         host, port = target.rsplit(":", 1)
+        if host.endswith(".closed"):
+            c.reply(int(host.split(".")[0]))
+            return False
         other = socket.create_connection((host, int(port)))
         c.send("HTTP/1.1 200 Connected\r\nX-Proxy: 1\r\n\r\n")
         threading.Thread(target=pump, args=(other, c.sock), daemon=True).start()
