@@ -17,6 +17,7 @@ int gpc_alibaba_from_uri(const struct gpc_creds_look *look, const char *url,
 	const struct gpc_fetch f = {
 		.what = what, .method = "GET", .url = url,
 		.headers = &headers, .timeout_ms = TIMEOUT_MS,
+		.hushed = true,
 	};
 	int r = gpc_creds_check_url(where, url, err);
 

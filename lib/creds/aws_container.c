@@ -98,7 +98,7 @@ static int ask(struct gpc_aws_chain *c, const char *url, const char *variable,
 		variable);
 	struct gpc_fetch f = {
 		.what = what, .method = "GET", .url = url, .headers = headers,
-		.timeout_ms = TIMEOUT_MS, .max_tries = TRIES,
+		.timeout_ms = TIMEOUT_MS, .max_tries = TRIES, .hushed = true,
 	};
 	struct gpc_reply reply = {0};
 	gpc_autostr *why = NULL;

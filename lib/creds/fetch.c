@@ -9,6 +9,7 @@
 
 #define TIMEOUT_MS 10000
 #define TRIES 3
+#define PAUSE_MS 2000           /* what is granted to pauses between them */
 #define SAID_MAX 200
 
 static enum gpc_net_verdict judge(void *arg, const struct gpc_reply *reply,
@@ -38,13 +39,16 @@ int gpc_fetch(struct gpc_net *net, const struct gpc_fetch *f,
 		.repeatable = true,
 		.max_tries = f->max_tries ? f->max_tries : TRIES,
 		.max_body = GPC_FETCH_MAX_BYTES,
+		.direct = f->direct,
+		.hushed = f->hushed,
 		.judge = judge,
 		.arg = &own,
 	};
 	int r;
 
-	call.total_ms = (f->timeout_ms ? f->timeout_ms : TIMEOUT_MS) *
-		call.max_tries;
+	call.try_ms = f->timeout_ms ? f->timeout_ms : TIMEOUT_MS;
+	call.total_ms = call.try_ms * call.max_tries +
+		PAUSE_MS * (call.max_tries - 1);
 	gpc_request_init(&request, f->method);
 	r = gpc_url_parse(f->url, &request.url, err);
 	if (r)

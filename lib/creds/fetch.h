@@ -14,6 +14,9 @@ struct gpc_fetch {
 	const char *body;               /* NULL: none */
 	int timeout_ms;                 /* of one try; 0 = 10 s */
 	int max_tries;                  /* 0 = 3 */
+	bool direct;                    /* never by a proxy: metadata */
+	bool hushed;                    /* URL and headers are somebody's own, and
+	                                 * may be secret by any name */
 };
 /* Sends it; body and headers may hold secrets. Any reply below 200 or above 299 is
  * a failure with err->http set and *ret_reply filled as well: GPC_ENET or GPC_ERATE

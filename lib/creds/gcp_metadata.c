@@ -53,6 +53,7 @@ static int ask(const struct gpc_creds_look *look, const char *where,
 			sure ? 3 : 1, 60),
 		.max_tries = number("GCE_METADATA_DETECT_RETRIES",
 			sure ? 3 : 1, 10),
+		.direct = true,
 	};
 	int r;
 

@@ -92,7 +92,8 @@ static int from_url(const struct gpc_gcp_file *f, const struct gpc_json *source,
 	gpc_auto(gpc_pairs) struct gpc_pairs headers = {0};
 	gpc_autostr *what = gpc_format("credential_source.url of %s", f->shown);
 	const struct gpc_fetch fetch = {.what = "the subject token's service",
-		.method = "GET", .url = url, .headers = &headers};
+		.method = "GET", .url = url, .headers = &headers,
+		.hushed = true};
 	struct gpc_reply reply = {0};
 	int r = gpc_creds_check_url(what, url, err);
 

@@ -34,7 +34,7 @@ int gpc_metadata_ask(struct gpc_metadata *m, const char *method,
 	const struct gpc_fetch f = {
 		.what = "instance metadata", .method = method, .url = url,
 		.headers = &m->headers, .timeout_ms = m->timeout_ms,
-		.max_tries = m->tries,
+		.max_tries = m->tries, .direct = true,
 	};
 	int r = gpc_fetch(m->look->net, &f, ret_reply, err);
 

@@ -58,6 +58,10 @@ struct gpc_call {
 	bool repeatable;
 	int max_tries;                  /* 0 = as the net has it */
 	int total_ms;                   /* over all tries; 0 = 15 min */
+	int try_ms;                     /* of one try; 0 = what is left of that */
+	bool direct;                    /* never by a proxy, wherever it goes */
+	bool hushed;                    /* traces show neither its path nor what
+	                                 * its query and headers hold */
 	bool dates_keys;                /* hands out keys: its clock tells when
 	                                 * they end, see gpc_net_now_ms */
 	size_t max_body;                /* of what goes to reply.body; 0 = 16 MiB */

@@ -97,6 +97,11 @@ void gpc_net_trace_request(const struct gpc_net_task *t);
 void gpc_net_trace_reply(const struct gpc_net_task *t, int r,
 	const struct gpc_error *err);
 bool gpc_net_is_secret(const char *name);
+
+/* net_hide.c: services repeat in refusals what they were asked, and refusals are
+ * shown. Stars in *body what was secret in the request: by the names of headers,
+ * queries, members of forms and of JSON; all: whatever queries and headers hold. */
+void gpc_net_hide(const struct gpc_request *r, bool all, struct gpc_buf *body);
 /* "METHOD host" */
 char *gpc_net_name(const struct gpc_net_task *t);
 const char *gpc_net_request_id(const struct gpc_reply *reply);

@@ -21,10 +21,12 @@ static int read_number(const char *text, int64_t unit_ms)
 {
 	int64_t n;
 
-	/* More than any wait that we grant is as good as that. */
-	if (!text || *text < '0' || *text > '9' || gpc_parse_i64(text, 0,
-		INT64_MAX / 1000, "wait", &n, NULL) < 0)
+	if (!text || *text < '0' || *text > '9' ||
+		text[strspn(text, "0123456789")])
 		return -1;
+	/* More than any wait that we grant is as good as that. */
+	if (gpc_parse_i64(text, 0, INT64_MAX / 1000, "wait", &n, NULL) < 0)
+		return AFTER_MAX_MS;
 	return n > AFTER_MAX_MS ? AFTER_MAX_MS :
 		n * unit_ms > AFTER_MAX_MS ? AFTER_MAX_MS : (int)(n * unit_ms);
 }
@@ -92,7 +94,8 @@ static const char *words_of_status(int status)
 	static const struct { int status; const char *words; } known[] = {
 		{400, "a bad request"}, {401, "not authorized"},
 		{403, "forbidden"}, {404, "not found"},
-		{405, "method not allowed"}, {408, "request timeout"},
+		{405, "method not allowed"},
+		{407, "the proxy wants a user and a password"}, {408, "request timeout"},
 		{409, "conflict"}, {411, "length required"},
 		{412, "precondition failed"}, {413, "too large"},
 		{416, "range not satisfiable"}, {429, "too many requests"},

@@ -20,9 +20,9 @@ bool gpc_net_traces(const struct gpc_net *net)
 bool gpc_net_is_secret(const char *name)
 {
 	static const char *const parts[] = {"signature", "token", "credential",
-		"secret", "password", "passphrase", "authorization", "cookie",
+		"secret", "passw", "passphrase", "pwd", "auth", "cookie",
 		"accesskey", "access-key", "access_key", "customer-key",
-		"private"};
+		"apikey", "api-key", "api_key", "jwt", "private"};
 	/* Of Google: API keys, grants, and uploads that need nothing else. */
 	static const char *const words[] = {"key", "sig", "code", "assertion",
 		"upload_id"};
@@ -49,14 +49,17 @@ char *gpc_net_name(const struct gpc_net_task *t)
 	return gpc_format("%s %s", r->method, host);
 }
 
-static char *masked_url(const struct gpc_url *u)
+static char *masked_url(const struct gpc_url *u, bool all)
 {
 	gpc_auto(gpc_pairs) struct gpc_pairs none = {0};
+	char hidden[] = "/" MASK;
 	struct gpc_url bare = *u;
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
 	char *text = NULL;
 
 	bare.query = none;
+	if (all && !gpc_eq(u->path, "/"))
+		bare.path = hidden;
 	gpc_url_format(&bare, &b);
 	for (size_t i = 0; i < u->query.n; i++) {
 		const struct gpc_pair *p = &u->query.v[i];
@@ -66,7 +69,7 @@ static char *masked_url(const struct gpc_url *u)
 		if (!p->value)
 			continue;
 		gpc_buf_addc(&b, '=');
-		if (gpc_net_is_secret(p->key))
+		if (all || gpc_net_is_secret(p->key))
 			gpc_buf_adds(&b, MASK);
 		else
 			gpc_percent_encode(&b, p->value, strlen(p->value),
@@ -76,14 +79,14 @@ static char *masked_url(const struct gpc_url *u)
 }
 
 static void trace_header(const struct gpc_log *log, uint64_t number,
-	char direction, const struct gpc_pair *p)
+	char direction, bool hushed, const struct gpc_pair *p)
 {
 	const char *value = p->value ? p->value : "";
 	/* A place to go to may hold a signature. */
 	size_t shown = strstr(value, "://") ? strcspn(value, "?") :
 		strlen(value);
 
-	if (gpc_net_is_secret(p->key))
+	if (hushed || gpc_net_is_secret(p->key))
 		gpc_log(log, GPC_TRACE, "[%" PRIu64 "] %c %s: " MASK, number,
 			direction, p->key);
 	else
@@ -100,11 +103,12 @@ void gpc_net_trace_request(const struct gpc_net_task *t)
 
 	if (!gpc_net_traces(net))
 		return;
-	url = masked_url(&t->request.url);
+	url = masked_url(&t->request.url, t->call.hushed);
 	gpc_log(log, GPC_TRACE, "[%" PRIu64 "] > %s %s (try %d)", t->number,
 		t->request.method, url, t->tries);
 	for (size_t i = 0; i < t->request.headers.n; i++)
-		trace_header(log, t->number, '>', &t->request.headers.v[i]);
+		trace_header(log, t->number, '>', t->call.hushed,
+			&t->request.headers.v[i]);
 	if (t->request.body.size > 0)
 		gpc_log(log, GPC_TRACE, "[%" PRIu64 "] > %" PRIu64 " bytes",
 			t->number, t->request.body.size);
@@ -129,5 +133,6 @@ void gpc_net_trace_reply(const struct gpc_net_task *t, int r,
 		PRIu64 " bytes%s%s", t->number, t->reply.status, ms,
 		t->x.received, id ? ", request id " : "", id ? id : "");
 	for (size_t i = 0; i < t->reply.headers.n; i++)
-		trace_header(log, t->number, '<', &t->reply.headers.v[i]);
+		trace_header(log, t->number, '<', false,
+			&t->reply.headers.v[i]);
 }

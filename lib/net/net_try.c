@@ -92,6 +92,8 @@ static void on_done(void *arg, int r, const struct gpc_error *err)
 		t->stopped = r != 0;
 	}
 	gpc_net_trace_reply(t, r, &own);
+	if (r == 0 && (t->reply.status < 200 || t->reply.status >= 300))
+		gpc_net_hide(&t->request, t->call.hushed, &t->reply.body);
 	gpc_net_tried(t, r, &own);
 }
 
@@ -169,13 +171,16 @@ int gpc_net_try(struct gpc_net_task *t, struct gpc_error *err)
 		return r;
 	t->began_ms = gpc_boot_ms();
 	left_ms = t->deadline_ms - t->began_ms;
+	if (t->call.try_ms > 0 && t->call.try_ms < left_ms)
+		left_ms = t->call.try_ms;
 	render(t);
 	t->x = (struct gpc_http_exchange){
 		.method = t->request.method,
 		.url = t->url,
 		.headers = &t->lines,
 		.body = t->request.body,
-		.no_proxy = gpc_url_is_local(&t->request.url),
+		.no_proxy = t->call.direct ||
+			gpc_url_is_local(&t->request.url),
 		.once = !t->call.repeatable,
 		.connect_ms = set->connect_ms,
 		.stall_ms = set->stall_ms,

@@ -136,7 +136,8 @@ TEST(reads_what_replies_ask_for)
 		{"retry-after", "0", NULL, 0},
 		{"retry-after", "2", NULL, 2000},
 		{"retry-after", "3600", NULL, 60000},
-		{"retry-after", "99999999999999999999", NULL, 0},
+		{"retry-after", "99999999999999999999", NULL, 60000},
+		{"retry-after", "99999999999999999999s", NULL, 0},
 		{"retry-after", "-1", NULL, 0},
 		{"retry-after", "+1", NULL, 0},
 		{"retry-after", "1.5", NULL, 0},
@@ -344,12 +345,13 @@ TEST(traces_without_secrets)
 	static const char *const hidden[] = {"authorization",
 		"x-amz-security-token", "x-acs-security-token",
 		"x-oss-security-token", "cookie", "x-aws-ec2-metadata-token",
-		"x-amz-server-side-encryption-customer-key"};
+		"x-amz-server-side-encryption-customer-key", "x-api-key",
+		"X-Auth-Key", "Proxy-Authorization"};
 	static const char *const hidden_queries[] = {"X-Amz-Signature",
 		"X-Amz-Security-Token", "X-Amz-Credential", "Signature",
 		"access_token", "OSSAccessKeyId", "x-oss-signature",
 		"x-oss-credential", "X-Goog-Signature", "X-Goog-Credential",
-		"key", "client_secret"};
+		"key", "client_secret", "apikey", "pwd", "jwt"};
 	gpc_auto(gpc_buf) struct gpc_buf lines = {0};
 	struct gpc_log log = { .level = GPC_TRACE, .sink = keep_line,
 		.sink_arg = &lines };
@@ -385,6 +387,87 @@ TEST(traces_without_secrets)
 	go(net, &o);
 	assert_has(gpc_buf_str(&lines), "< location: https://x/y?***");
 	clear(&o);
+
+	/* What is somebody's own may be secret by any name. */
+	gpc_buf_reset(&lines);
+	prepare(&o, "GET", "/do/HUSH/200?any=HUSH");
+	gpc_pairs_add(&o.request.headers, "any", "HUSH");
+	o.call.hushed = true;
+	go(net, &o);
+	assert_int_equal(o.r, 0);
+	assert_null(strstr(gpc_buf_str(&lines), "HUSH"));
+	assert_has(gpc_buf_str(&lines), "/***?any=***");
+	clear(&o);
+}
+
+TEST(hides_secrets_in_refusals)
+{
+	static const struct {
+		const char *type, *body;        /* of the request */
+		bool all;
+		const char *said, *want;        /* of the refusal */
+	} cases[] = {
+		{NULL, NULL, false, "no Bearer in-a-header, in-a-header",
+			"no ******************, ***********"},
+		{NULL, NULL, false, "q=in+a%query q=in%2Ba%25query",
+			"q=********** q=**************"},
+		{NULL, NULL, false, "any-thing any-query", "any-thing any-query"},
+		{NULL, NULL, true, "any-thing any-query", "********* *********"},
+		{"application/x-www-form-urlencoded; charset=utf-8",
+			"a=visible1&refresh_token=in%2Fa+form&short_token=x&"
+			"subject_token_type=visible2", false,
+			"visible1 in/a form in%2Fa%20form x visible2",
+			"visible1 ********* ************* x visible2"},
+		{"application/json", "{\"a\": \"visible1\", \"clientSecret\": "
+			"\"in-a-json\", \"n\": 1}", false,
+			"visible1in-a-json", "visible1*********"},
+		{"application/json", "{\"clientSecret", false, "\"clientSecret",
+			"\"clientSecret"},
+		{"text/plain", "token=in-a-text", false, "in-a-text",
+			"in-a-text"},
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		gpc_auto(gpc_buf) struct gpc_buf said = {0};
+		struct one o;
+
+		prepare(&o, "POST", "/?any=any-query&access_token=in%2Ba%25query");
+		gpc_pairs_add(&o.request.headers, "authorization",
+			"Bearer in-a-header");
+		gpc_pairs_add(&o.request.headers, "any", "any-thing");
+		if (cases[i].type)
+			gpc_pairs_add(&o.request.headers, "content-type",
+				cases[i].type);
+		if (cases[i].body)
+			o.request.body = (struct gpc_body){ .fd = -1,
+				.data = cases[i].body,
+				.size = strlen(cases[i].body) };
+		gpc_buf_adds(&said, cases[i].said);
+		gpc_net_hide(&o.request, cases[i].all, &said);
+		assert_string_equal(gpc_buf_str(&said), cases[i].want);
+		clear(&o);
+	}
+}
+
+/* What is good is handed on as it came. */
+TEST(hides_nothing_in_successes)
+{
+	gpc_autoptr(gpc_net) *net = new_net((struct gpc_net_settings){0});
+	static const char *const paths[] = {"/echo", "/deny"};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct one o;
+
+		prepare(&o, "GET", paths[i]);
+		gpc_pairs_add(&o.request.headers, "x-amz-security-token",
+			"HUSHHUSH");
+		go(net, &o);
+		assert_int_equal(o.r, i ? -GPC_EPROTO : 0);
+		assert_int_equal(!strstr(gpc_buf_str(&o.reply.body), "HUSH"),
+			i == 1);
+		assert_has(gpc_buf_str(&o.reply.body), "x-amz-security-token: ");
+		clear(&o);
+	}
 }
 
 TEST(says_why_it_tries_again)
@@ -434,6 +517,8 @@ int main(void)
 		cmocka_unit_test(renews_and_mends_once),
 		cmocka_unit_test(ends_when_it_cannot_sign),
 		cmocka_unit_test(traces_without_secrets),
+		cmocka_unit_test(hides_secrets_in_refusals),
+		cmocka_unit_test(hides_nothing_in_successes),
 		cmocka_unit_test(says_why_it_tries_again),
 		cmocka_unit_test(refuses_headers_that_would_be_two),
 	};

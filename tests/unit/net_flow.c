@@ -213,6 +213,13 @@ TEST(asks_what_is_near_without_a_proxy)
 	assert_int_equal(o.r, 0);
 	assert_has(gpc_buf_str(&o.reply.body), "host: far.test");
 	clear(&o);
+	prepare(&o, "GET", "/echo");
+	gpc_set_str(&o.request.url.host, "metadata.invalid");
+	o.call.direct = true;
+	o.call.max_tries = 1;
+	go(net, &o);
+	assert_int_equal(o.r, -GPC_ENET);
+	clear(&o);
 	bed_clean_environment();
 	assert_int_equal(number("/proxied"), before + 1);
 }
@@ -236,6 +243,13 @@ TEST(keeps_to_its_time)
 	go(net, &o);
 	assert_int_equal(o.r, -GPC_ETIMEOUT);
 	assert_int_equal(requests("time2"), 1);
+	clear(&o);
+	/* One that hangs does not use up the time of the next ones. */
+	prepare(&o, "GET", "/do/time3/hang,200");
+	o.call.try_ms = 1500;
+	go(net, &o);
+	assert_int_equal(o.r, 0);
+	assert_true(o.reply.tries >= 2);
 	clear(&o);
 }
 
