@@ -2,7 +2,8 @@
  *
  *   1  keys in the environment            2  OIDC (Kubernetes, CI systems)
  *   3  ~/.aliyun/config.json              4  ~/.alibabacloud/credentials
- *   5  instance metadata                  6  ALIBABA_CLOUD_CREDENTIALS_URI
+ *   5  ACCESS_KEY_ID in the environment   6  instance metadata
+ *   7  ALIBABA_CLOUD_CREDENTIALS_URI
  *
  * A profile that is named by hand goes before the environment. Whatever is set up
  * and fails ends the search; only metadata that does not answer does not. */
@@ -92,6 +93,8 @@ static int find(const struct gpc_creds_look *look,
 		r = gpc_alibaba_from_oidc(look, ret_f, err);
 	if (!r && !i->id)
 		r = from_files(look, &choice, ret_f, err);
+	if (!r && !i->id && !choice.named)
+		r = gpc_alibaba_from_bare_env(ret_f, err);
 	if (!r && !i->id)
 		r = gpc_alibaba_from_metadata(look,
 			gpc_creds_env("ALIBABA_CLOUD_ECS_METADATA"), false,

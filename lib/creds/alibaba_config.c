@@ -155,6 +155,18 @@ static int mode_role(struct gpc_alibaba_profile *p, struct gpc_identity *i,
 	return r ? r : assume(p, &by, i, err);
 }
 
+/* The role of the instance takes another one. */
+static int mode_role_of_instance(struct gpc_alibaba_profile *p,
+	struct gpc_identity *i, struct gpc_error *err)
+{
+	gpc_auto(gpc_creds_found) struct gpc_creds_found by = {0};
+	int r = gpc_alibaba_from_metadata(p->look,
+		gpc_alibaba_profile_get(p, "ram_role_name"), true, &by, err);
+
+	return r ? gpc_wrap(err, r, "%s", p->where) :
+		assume(p, &by.identity, i, err);
+}
+
 static int mode_oidc(struct gpc_alibaba_profile *p, struct gpc_identity *i,
 	struct gpc_error *err)
 {
@@ -264,12 +276,14 @@ static int refuse_mode(const struct gpc_alibaba_profile *p, const char *mode,
 	struct gpc_error *err)
 {
 	gpc_autostr *shown = gpc_str_printable(mode, strnlen(mode, 40));
+	gpc_autostr *name = gpc_shell_quote(p->name);
 	int r = gpc_fail(err, GPC_EUNSUPPORTED, "%s has the mode %s, which "
 		"gpucloud does not support", p->where, shown);
 
-	gpc_hint(err, "it knows AK, StsToken, RamRoleArn, EcsRamRole, OIDC, "
-		"ChainableRamRoleArn, External, CredentialsURI, CloudSSO, "
-		"OAuth");
+	gpc_hint(err, "run: aliyun configure --mode OAuth --profile %s; AK, "
+		"StsToken, RamRoleArn, RamRoleArnWithRoleName, EcsRamRole, "
+		"OIDC, ChainableRamRoleArn, External, CredentialsURI and "
+		"CloudSSO do as well", name);
 	return r;
 }
 
@@ -288,6 +302,8 @@ static int by_mode(struct gpc_alibaba_profile *p, const char *mode,
 		return gpc_wrap(err, gpc_alibaba_from_metadata(p->look,
 			gpc_alibaba_profile_get(p, "ram_role_name"), true,
 			ret_f, err), "%s", p->where);
+	if (gpc_eq_nocase(mode, "RamRoleArnWithRoleName"))
+		return mode_role_of_instance(p, i, err);
 	if (gpc_eq_nocase(mode, "OIDC"))
 		return mode_oidc(p, i, err);
 	if (gpc_eq_nocase(mode, "ChainableRamRoleArn"))

@@ -70,3 +70,22 @@ int gpc_alibaba_from_env(const struct gpc_creds_look *look,
 	gpc_creds_saw(look, "ALIBABA_CLOUD_ACCESS_KEY_ID is not set");
 	return 0;
 }
+
+int gpc_alibaba_from_bare_env(struct gpc_creds_found *ret_f,
+	struct gpc_error *err)
+{
+	const char *id = gpc_creds_env("ACCESS_KEY_ID");
+	const char *secret = gpc_creds_env("ACCESS_KEY_SECRET");
+	struct gpc_identity *i = &ret_f->identity;
+	int r;
+
+	/* One alone is somebody else's. */
+	if (!id || !secret)
+		return 0;
+	r = gpc_identity_set_keys(i, id, secret,
+		gpc_creds_env("SECURITY_TOKEN"), GPC_ALIBABA_TOKEN,
+		"the environment", err);
+	if (!r)
+		gpc_set_str(&i->source, "environment (ACCESS_KEY_ID)");
+	return r;
+}

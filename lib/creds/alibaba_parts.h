@@ -27,6 +27,10 @@ bool gpc_alibaba_has_env(void);         /* such keys are set */
 /* ALIBABA_CLOUD_ROLE_ARN by a token of Kubernetes or a CI system. */
 int gpc_alibaba_from_oidc(const struct gpc_creds_look *look,
 	struct gpc_creds_found *ret_f, struct gpc_error *err);
+/* Names without a family (ACCESS_KEY_ID), which the command line takes where its
+ * file has no keys; any program may use them for something else. */
+int gpc_alibaba_from_bare_env(struct gpc_creds_found *ret_f,
+	struct gpc_error *err);
 /* ~/.aliyun/config.json. ret_exists: has the profile. */
 int gpc_alibaba_from_config(const struct gpc_creds_look *look,
 	const struct gpc_alibaba_choice *choice, bool *ret_exists,

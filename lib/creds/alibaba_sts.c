@@ -88,7 +88,10 @@ static enum gpc_net_verdict classify(const char *code, int status,
 		return meanings[i].verdict;
 	}
 	*ret_error = status == 429 ? GPC_ERATE : status >= 500 ? GPC_ENET :
-		GPC_EAUTH;
+		status >= 400 ? GPC_EAUTH : GPC_EPROTO;
+	if (status < 400)
+		*ret_hint = "redirects are not followed: check "
+			"ALIBABA_CLOUD_STS_ENDPOINT, and what stands between";
 	return status == 429 ? GPC_NET_THROTTLED : status >= 500 ?
 		GPC_NET_RETRY : GPC_NET_FAILED;
 }

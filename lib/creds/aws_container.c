@@ -3,6 +3,7 @@
  * token for it is read anew each time, and may not break out of its header. */
 #include <string.h>
 
+#include "base/fd.h"
 #include "creds/aws_parts.h"
 #include "creds/fetch.h"
 #include "creds/token.h"
@@ -58,6 +59,38 @@ static int find_url(char **ret_url, const char **ret_variable,
 	return r;
 }
 
+/* "Bearer x" has a space; a line break would be a header. */
+static int check_token(const char *variable, const char *text, size_t n,
+	struct gpc_error *err)
+{
+	if (n == 0)
+		return gpc_fail(err, GPC_EAUTH, "%s names an empty token",
+			variable);
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+			return gpc_fail(err, GPC_ECONFIG, "%s holds a line "
+				"break or another control character", variable);
+	return 0;
+}
+
+/* A line end at the end of the file is an editor's. */
+static int read_token(const char *file, char **ret_token, struct gpc_error *err)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	struct gpc_error why = {0};
+	struct gpc_str text;
+	int r = gpc_read_file(file, GPC_TOKEN_MAX_BYTES, &b, &why);
+
+	if (r)
+		return gpc_fail(err, GPC_EAUTH, TOKEN_FILE ": %s", why.msg);
+	text = gpc_str_trim((struct gpc_str){gpc_buf_str(&b), b.len});
+	r = check_token(TOKEN_FILE, text.ptr, text.len, err);
+	if (!r)
+		*ret_token = gpc_strndup(text.ptr, text.len);
+	gpc_wipe(b.data, b.cap);
+	return r;
+}
+
 static int add_token(struct gpc_pairs *headers, struct gpc_error *err)
 {
 	const char *file = gpc_creds_env(TOKEN_FILE);
@@ -67,21 +100,11 @@ static int add_token(struct gpc_pairs *headers, struct gpc_error *err)
 
 	if (!file && !text)
 		return 0;
-	if (file) {
-		r = gpc_token_read(TOKEN_FILE, file, &token, err);
-		if (r)
-			return r;
-	} else {
-		/* "Bearer x" has a space; a line break would be a header. */
-		for (const char *p = text; *p; p++)
-			if ((unsigned char)*p < ' ' || *p == 0x7f)
-				return gpc_fail(err, GPC_ECONFIG, TOKEN
-					" holds a line break or another "
-					"control character");
-		token = gpc_strdup(text);
-	}
-	gpc_pairs_set(headers, "authorization", token);
-	return 0;
+	r = file ? read_token(file, &token, err) :
+		check_token(TOKEN, text, strlen(text), err);
+	if (!r)
+		gpc_pairs_set(headers, "authorization", file ? token : text);
+	return r;
 }
 
 static int ask(struct gpc_aws_chain *c, const char *url, const char *variable,

@@ -82,6 +82,11 @@ static enum gpc_net_verdict classify(const char *code, const char *message,
 		return strstr(message, "Signature expired") ||
 			strstr(message, "not yet current") ? GPC_NET_SKEWED :
 			GPC_NET_FAILED;
+	if (status < 400) {
+		*ret_error = GPC_EPROTO;
+		*ret_hint = "redirects are not followed: check "
+			"AWS_ENDPOINT_URL_STS, and what stands between";
+	}
 	if (status == 429 || status >= 500) {
 		*ret_error = status == 429 ? GPC_ERATE : GPC_ENET;
 		return status == 429 ? GPC_NET_THROTTLED : GPC_NET_RETRY;

@@ -12,18 +12,30 @@
 #define PAUSE_MS 2000           /* what is granted to pauses between them */
 #define SAID_MAX 200
 
+static bool says_again(const struct gpc_fetch *f, const struct gpc_reply *reply)
+{
+	static const char *const error[] = {"error", NULL};
+	gpc_autostr *word = f->again ? gpc_fetch_said(reply, error) : NULL;
+
+	for (size_t i = 0; word && f->again[i]; i++)
+		if (strcmp(f->again[i], word) == 0)
+			return true;
+	return false;
+}
+
 static enum gpc_net_verdict judge(void *arg, const struct gpc_reply *reply,
 	struct gpc_error *err)
 {
 	const struct gpc_fetch *f = arg;
 	int s = reply->status;
-	bool again = s == 408 || s == 429 || s >= 500;
+	bool again;
 
 	if (s >= 200 && s < 300)
 		return GPC_NET_DONE;
+	again = s == 408 || s == 429 || s >= 500 || says_again(f, reply);
 	gpc_fail(err, s == 429 ? GPC_ERATE : again ? GPC_ENET :
-		s >= 400 ? GPC_EAUTH : GPC_EPROTO, "%s answered with status %d",
-		f->what, s);
+		s >= 400 ? GPC_EAUTH : GPC_EPROTO, "%s answered with status %d%s",
+		f->what, s, s < 400 ? ": redirects are not followed" : "");
 	err->http = s;
 	return s == 429 ? GPC_NET_THROTTLED : again ? GPC_NET_RETRY :
 		GPC_NET_FAILED;

@@ -14,6 +14,9 @@ struct gpc_fetch {
 	const char *body;               /* NULL: none */
 	int timeout_ms;                 /* of one try; 0 = 10 s */
 	int max_tries;                  /* 0 = 3 */
+	/* Words of the member "error" that mean another time, also in a 4xx; ends
+	 * in NULL. NULL: none. */
+	const char *const *again;
 	bool direct;                    /* never by a proxy: metadata */
 	bool hushed;                    /* URL and headers are somebody's own, and
 	                                 * may be secret by any name */

@@ -7,8 +7,6 @@
 #include "creds/gcp_parts.h"
 #include "creds/identity.h"
 
-
-
 const char *gpc_gcp_get(const struct gpc_gcp_file *f, const char *key)
 {
 	const char *value = gpc_json_get_str(f->j, key);
@@ -170,8 +168,10 @@ int gpc_gcp_token(const struct gpc_gcp_file *f, const char *url,
 	gpc_auto(gpc_buf) struct gpc_buf body = {0};
 	struct gpc_reply reply = {0};
 	struct gpc_error why = {0};
+	static const char *const again[] = {"internal_failure",
+		"server_error", "temporarily_unavailable", NULL};
 	struct gpc_fetch fetch = {.what = "Google's token endpoint",
-		.method = "POST", .url = url};
+		.method = "POST", .url = url, .again = again};
 	int r;
 
 	if (headers)

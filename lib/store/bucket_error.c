@@ -63,10 +63,16 @@ enum gpc_net_verdict gpc_bucket_refuse(const struct gpc_reply *reply,
 		strlen(how->action)) : gpc_strdup("");
 	const char *hint = k->hint;
 
+	if (!*word) {
+		free(word);
+		word = gpc_format("the server answers %d", reply->status);
+	}
 	gpc_fail(err, k->as, "%s in bucket %s: %.64s%s%.300s%s%.64s", how->what,
-		how->bucket, *word ? word : "the server refuses it",
-		*shown ? ": " : "", shown,
+		how->bucket, word, *shown ? ": " : "", shown,
 		*action ? " It needs the permission " : "", action);
+	if (!hint && reply->status >= 300 && reply->status < 400)
+		hint = "redirects are not followed: check the endpoint, and "
+			"what stands between";
 	if (!hint && k->as == GPC_EAUTH)
 		hint = how->hint_keys;
 	if (hint)

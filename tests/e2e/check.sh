@@ -13,7 +13,7 @@ ASSUMED=acs:ram::1234567890123456:assumed-role/node
 GOOGLE_NODE=node@fake-project.iam.gserviceaccount.com
 TESTER=tester@fake-project.iam.gserviceaccount.com
 CLOSED=127.0.0.1:1
-unset GPUCLOUD_STORE
+unset GPUCLOUD_STORE ACCESS_KEY_ID ACCESS_KEY_SECRET SECURITY_TOKEN
 # What the machine that runs this has set up itself stays out.
 for name in $(env | sed -n 's/^\(\(AWS\|ALIBABA_CLOUD\|ALIBABACLOUD\|ALICLOUD\|OSS\|GOOGLE\|GCE\|CLOUDSDK\|ACTIONS\|GITHUB\|GITLAB\)_[A-Z0-9_]*\)=.*/\1/p'); do
 	unset "$name"
@@ -160,6 +160,7 @@ jq -n --arg id "${AK#*=}" --arg secret "${SK#*=}" --arg role $NODE --arg work "$
 	{name: "chain", mode: "ChainableRamRoleArn", source_profile: "role"} + $to,
 	{name: "circle", mode: "ChainableRamRoleArn", source_profile: "circle"} + $to,
 	{name: "ecs", mode: "EcsRamRole", ram_role_name: ""},
+	{name: "ecs-role", mode: "RamRoleArnWithRoleName", ram_role_name: "node"} + $to,
 	{name: "oidc", mode: "OIDC", oidc_token_file: ($work + "/oidc"),
 		oidc_provider_arn: "acs:ram::1234567890123456:oidc-provider/k8s"} + $to,
 	{name: "external", mode: "external", process_command: "\"\($work)/external\""},
@@ -189,6 +190,8 @@ is "$(printf %s "$out" | jq -r '.rows[0].region')" cn-shanghai "Alibaba: its reg
 profile "a role" $ASSUMED/me role
 profile "a role of a role" $ASSUMED/me chain
 profile "a role of the instance" $ASSUMED/i-fake ecs ALIBABA_CLOUD_ECS_METADATA_DISABLED=false
+profile "a role by that of the instance" $ASSUMED/me ecs-role \
+	ALIBABA_CLOUD_ECS_METADATA_DISABLED=false
 profile "OIDC of a profile" $ASSUMED/me oidc
 profile "a program" acs:ram::1234567890123456:user/tester external
 profile "a credentials URI" $ASSUMED/i-fake uri
@@ -214,6 +217,7 @@ bad "CloudSSO that has ended" 4 "run: aliyun configure --mode CloudSSO --profile
 bad "OAuth that has ended" 4 "run: aliyun configure --mode OAuth --profile .?oauth-old" oauth-old
 bad "a token that has ended" 4 "profile sts-old in ~/.aliyun/config.json have expired" sts-old
 bad "a mode that is not known" 3 "RsaKeyPair, which gpucloud does not support" strange
+like "$err" "hint: run: aliyun configure --mode OAuth --profile .?strange" "Alibaba: and what to do"
 bad "a profile that is not there" 4 "there is no profile \"nosuch\"" nosuch
 bad "a program that is forbidden" 4 "DISABLE_EXTERNAL_PROCESS forbids it" external \
 	ALIBABA_CLOUD_DISABLE_EXTERNAL_PROCESS=1
@@ -238,9 +242,13 @@ for mode in hardened normal both; do
 		ALIBABA_CLOUD_ECS_METADATA_DISABLED=false
 done
 rm -r "$HOME/.aliyun" "$HOME/.alibabacloud"
+who "Alibaba: keys without a family" acs:ram::1234567890123456:user/tester \
+	"environment (ACCESS_KEY_ID)" alibaba "ACCESS_KEY_ID=${AK#*=}" "ACCESS_KEY_SECRET=${SK#*=}"
 who "Alibaba: the instance" $ASSUMED/i-fake "instance metadata, role node" alibaba \
 	ALIBABA_CLOUD_ECS_METADATA_DISABLED=false
 is "$(printf %s "$out" | jq -r '.rows[0].region')" cn-hangzhou "Alibaba: the instance's region"
+who "Alibaba: somebody else's ACCESS_KEY_ID" $ASSUMED/i-fake "instance metadata" alibaba \
+	ALIBABA_CLOUD_ECS_METADATA_DISABLED=false ACCESS_KEY_ID=alone
 control settings '{"ecs_metadata": "no-role"}'
 fails "Alibaba: an instance without a role" 4 "has no such role" alibaba \
 	ALIBABA_CLOUD_ECS_METADATA_DISABLED=false

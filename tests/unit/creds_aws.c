@@ -302,7 +302,7 @@ TEST(test_container)
 	static const struct lab_route routes[] = {
 		{"GET", "/box?a=1", "authorization: Bearer x y", 200,
 			KEYS("AKTOKEN"), 0},
-		{"GET", "/box?a=1", "authorization: fromfile", 200,
+		{"GET", "/box?a=1", "authorization: Basic from file=\r", 200,
 			KEYS("AKTFILE"), 0},
 		{"GET", "/box?a=1", NULL, 401, "{\"code\":\"Denied\","
 			"\"message\":\"no such task\"}", 0},
@@ -316,13 +316,19 @@ TEST(test_container)
 	lab_set("AWS_CONTAINER_AUTHORIZATION_TOKEN", "Bearer x y");
 	assert_ok(get(NULL, &i, &err));
 	assert_string_equal(i.id, "AKTOKEN");
-	lab_file("t", "fromfile\n");
+	lab_file("t", "Basic from file=\n");
 	lab_set("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "%s/t", lab_home());
 	assert_ok(get(NULL, &i, &err));
 	assert_string_equal(i.id, "AKTFILE");
 	lab_file("t", "other");
 	assert_fails(get(NULL, &i, &err), GPC_EAUTH);
 	assert_has(err.msg, "status 401: no such task");
+	lab_file("t", "two\nlines");
+	assert_fails(get(NULL, &i, &err), GPC_ECONFIG);
+	assert_has(err.msg, "TOKEN_FILE holds a line break");
+	lab_file("t", "\n");
+	assert_fails(get(NULL, &i, &err), GPC_EAUTH);
+	assert_has(err.msg, "TOKEN_FILE names an empty token");
 }
 
 /* --- instance metadata ----------------------------------------------------- */

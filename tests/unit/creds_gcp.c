@@ -227,19 +227,22 @@ TEST(test_pool_user)
 TEST(test_login_again)
 {
 	static const struct { int status; const char *body; int code;
-		bool again; } cases[] = {
+		bool again; int tries; } cases[] = {
 		{400, "{\"error\":\"invalid_grant\",\"error_description\":"
-			"\"Token has been revoked.\"}", GPC_EAUTH, true},
+			"\"Token has been revoked.\"}", GPC_EAUTH, true, 1},
 		{400, "{\"error\":\"invalid_request\",\"error_subtype\":"
-			"\"invalid_rapt\"}", GPC_EAUTH, true},
-		{401, "{\"error\":\"invalid_client\"}", GPC_EAUTH, false},
-		{403, "no JSON", GPC_EAUTH, false},
+			"\"invalid_rapt\"}", GPC_EAUTH, true, 1},
+		{401, "{\"error\":\"invalid_client\"}", GPC_EAUTH, false, 1},
+		{403, "no JSON", GPC_EAUTH, false, 1},
+		{302, "", GPC_EPROTO, false, 1},
 		{503, "{\"error\":\"temporarily_unavailable\"}", GPC_ENET,
-			false},
-		{200, "{\"access_token\":\"A\"}", GPC_EPROTO, false},
+			false, 3},
+		/* Another time, whatever the status. */
+		{400, "{\"error\":\"internal_failure\"}", GPC_ENET, false, 3},
+		{200, "{\"access_token\":\"A\"}", GPC_EPROTO, false, 1},
 		{200, "{\"access_token\":\"A\\nB\",\"expires_in\":9}",
-			GPC_EPROTO, false},
-		{200, "", GPC_EPROTO, false},
+			GPC_EPROTO, false, 1},
+		{200, "", GPC_EPROTO, false, 1},
 	};
 	gpc_auto(gpc_identity) struct gpc_identity i = {0};
 
@@ -255,6 +258,7 @@ TEST(test_login_again)
 		lab_routes(routes, COUNT(routes));
 		assert_fails(get(NULL, &i, &err), cases[k].code);
 		assert_has(err.msg, "~/" ADC);
+		assert_int_equal(lab_asked("POST /user"), cases[k].tries);
 		assert_int_equal(strstr(err.hint, "run: gcloud auth "
 			"application-default login") != NULL, cases[k].again);
 	}
