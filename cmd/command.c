@@ -1,5 +1,6 @@
 /* Which subcommands there are: the list in cmd/meson.build. */
 #include "cmd/command.h"
+#include "cmd/habit.h"
 #include "cmd/plugin.h"
 
 #define GPC_COMMAND(name) extern const struct gpc_command gpc_command_##name;
@@ -33,32 +34,6 @@ static void add_plugin(void *names, const char *name, const char *path)
 	gpc_strv_add(names, name);
 }
 
-/* What comes to the fingers of people who come from other tools. */
-static const struct {
-	const char *theirs, *ours;
-} habits[] = {
-	{"apply", "submit"}, {"exec", "submit"}, {"launch", "submit"},
-	{"run", "submit"}, {"sbatch", "submit"}, {"srun", "submit"},
-	{"start", "submit"}, {"jobs", "status"}, {"list", "status"},
-	{"ps", "status"}, {"queue", "status"}, {"show", "status"},
-	{"squeue", "status"}, {"attach", "logs -f"}, {"tail", "logs"},
-	{"kill", "cancel"}, {"scancel", "cancel"}, {"stop", "cancel"},
-	{"delete", "release"}, {"down", "release"}, {"rm", "prune"},
-	{"terminate", "release"}, {"sacct", "cost"}, {"gpus", "offers"},
-	{"show-gpus", "offers"}, {"sinfo", "offers"}, {"cp", "data cp"},
-	{"ls", "data ls"}, {"s3", "data"}, {"storage", "data"},
-	{"sync", "data sync"}, {"login", "check"}, {"whoami", "check"},
-};
-
-static const char *of_habit(const char *name)
-{
-	for (size_t i = 0; i < sizeof(habits) / sizeof(*habits); i++) {
-		if (gpc_eq(habits[i].theirs, name))
-			return habits[i].ours;
-	}
-	return NULL;
-}
-
 int gpc_command_unknown(const char *name, struct gpc_error *err)
 {
 	gpc_auto(gpc_strv) struct gpc_strv names = {0};
@@ -69,7 +44,7 @@ int gpc_command_unknown(const char *name, struct gpc_error *err)
 			gpc_strv_add(&names, gpc_commands[i]->name);
 	}
 	gpc_plugins(add_plugin, &names);
-	const char *ours = of_habit(name);
+	const char *ours = gpc_habit_command(name);
 	const char *near = gpc_nearest(name, (const char *const *)names.v,
 		names.n);
 	if (ours)

@@ -14,6 +14,7 @@
 #include "cmd/complete.h"
 #include "cmd/config_load.h"
 #include "cmd/config_options.h"
+#include "cmd/habit.h"
 #include "cmd/help.h"
 #include "cmd/interrupt.h"
 #include "cmd/plugin.h"
@@ -167,6 +168,22 @@ static void take_args(struct gpc_cmd *c, struct gpc_opt_args *args)
 	c->n_rest = c->args.n_rest;
 }
 
+/* The unknown option is among the words; that it is another tool's is known. */
+static void hint_at_habit(const struct gpc_command *k, int argc,
+	char *const *argv, struct gpc_error *err)
+{
+	for (int i = 1; i < argc && !gpc_eq(argv[i], "--"); i++) {
+		gpc_autostr *name = gpc_strndup(argv[i], strcspn(argv[i], "="));
+		const char *ours = gpc_starts_with(name, "--") ?
+			gpc_habit_option(k->name, name + 2) : NULL;
+
+		if (ours) {
+			gpc_hint(err, "here that is %s", ours);
+			return;
+		}
+	}
+}
+
 /* argv[0] is the command's name. */
 static int parse_command(struct gpc_cmd *c, int argc, char *const *argv,
 	struct gpc_error *err)
@@ -184,6 +201,8 @@ static int parse_command(struct gpc_cmd *c, int argc, char *const *argv,
 		err);
 
 	if (r) {
+		if (gpc_starts_with(err->msg, "unknown option"))
+			hint_at_habit(k, argc, argv, err);
 		if (err->hint[0] == '\0')
 			gpc_hint(err, "`gpucloud %s --help` shows the options",
 				k->name);
