@@ -5,17 +5,22 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/path.h"
 #include "cmd/check_store.h"
 #include "cmd/command.h"
+#include "cmd/config_options.h"
 #include "core/session.h"
 #include "creds/creds.h"
+
+extern char **environ;
 
 static const char *const states[] = {"ok", "not set up", "failed", NULL};
 static const char *const words[] = {
 	"local", "store", "aws", "alibaba", "gcp", NULL,
 };
 enum { LOCAL, STORE, FIRST_CLOUD };
+#define CA_MAX_BYTES ((size_t)16 << 20)
 
 static const struct gpc_col cols[] = {
 	GPC_COL("name", STR, struct gpc_check_row, name, GPC_COL_F_NAME),
@@ -50,6 +55,24 @@ static void row_clear(struct gpc_check_row *row)
 }
 
 /* --- one after the other --------------------------------------------------- */
+/* That the configuration names certificates which are not there shows otherwise only
+ * once a server is asked. */
+static int check_ca_file(const struct gpc_cmd *c, struct gpc_error *err)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	struct gpc_error why = {0};
+	int r = c->ca_file ? gpc_read_file(c->ca_file, CA_MAX_BYTES, &b, &why) :
+		0;
+
+	if (!r && (!c->ca_file || strstr(gpc_buf_str(&b), "-----BEGIN ")))
+		return 0;
+	r = gpc_fail(err, GPC_ECONFIG, "%s: ca_file: %s",
+		gpc_config_where(&c->config, GPC_CONFIG_CA_FILE), r ? why.msg :
+		"there is no certificate in it");
+	gpc_hint(err, "name a PEM file of certificates there, or take it out");
+	return r;
+}
+
 /* Whether jobs can be kept here: their folders lie below this one. */
 static void check_local(struct gpc_cmd *c, struct gpc_check_row *row)
 {
@@ -61,6 +84,8 @@ static void check_local(struct gpc_cmd *c, struct gpc_check_row *row)
 	if (!row->identity)
 		row->identity = gpc_session_owner_default();
 	gpc_set_str(&row->source, "this machine");
+	if (check_ca_file(c, &why) < 0)
+		gpc_check_failed(row, &why);
 	if (gpc_xdg(GPC_XDG_STATE, NULL, &path, &why) < 0) {
 		gpc_check_failed(row, &why);
 		return;
@@ -91,6 +116,32 @@ static void take(struct gpc_check_row *row, const struct gpc_identity *i)
 	row->expires_ms = i->expires_ms;
 }
 
+/* Where the configuration says that jobs run; NULL: not at this provider. */
+static const char *needed_by(const struct gpc_cmd *c, const char *provider)
+{
+	const struct gpc_config_more *set = gpc_config_find_more(&c->config,
+		"submit.infra");
+	const char *infra = set && set->items.n ? set->items.v[0] : "";
+	size_t n = strcspn(infra, "/");
+	gpc_autostr *named = gpc_strndup(infra, n);
+
+	return gpc_eq_nocase(named, provider) ? set->where : NULL;
+}
+
+/* Nothing is set up: no failure, unless the configuration needs it. */
+static void check_need(const struct gpc_cmd *c, struct gpc_check_row *row,
+	struct gpc_error *why)
+{
+	const char *where = needed_by(c, row->name);
+
+	if (!where) {
+		gpc_check_absent(row, why);
+		return;
+	}
+	(void)gpc_wrap(why, -(int)why->code, "%s: submit.infra needs it", where);
+	gpc_check_failed(row, why);
+}
+
 static void check_cloud(struct gpc_cmd *c, enum gpc_cloud cloud,
 	struct gpc_check_row *row)
 {
@@ -110,7 +161,7 @@ static void check_cloud(struct gpc_cmd *c, enum gpc_cloud cloud,
 
 	take(row, &i);
 	if (r && gpc_creds_nowhere(creds))
-		gpc_check_absent(row, &why);
+		check_need(c, row, &why);
 	else if (r)
 		gpc_check_failed(row, &why);
 	else if (gpc_creds_region(creds, &row->region, &why) < 0)
@@ -188,6 +239,10 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 		n = 1;
 		r = find_word(c->argv[0], &first, err);
 	}
+	/* Where jobs run may be said there as well. */
+	if (!r)
+		r = gpc_config_options_env(&c->config,
+			gpc_command_find("submit"), environ, err);
 	if (r)
 		return r;
 	for (size_t i = 0; i < n && !r; i++) {

@@ -91,6 +91,23 @@ run env GPUCLOUD_JOB_ID=job-aaaaaa "$GPUCLOUD_BIN" data ls s3://bucket
 is "$rc" 4 "a job has no credentials for its data" || note "$err"
 like "$err" "s3://bucket: no credentials.*" "the bucket is named"
 like "$err" "hint: a job has no credentials but" "and what a job can do is said"
+# --- what the configuration needs is a failure ---
+mkdir -p "$XDG_CONFIG_HOME/gpucloud"
+printf 'submit:\n  infra: gcp/us-central1\n' >"$XDG_CONFIG_HOME/gpucloud/config.yaml"
+run gpc check
+is "$rc" 4 "a cloud that submit.infra names must be set up"
+like "$err" "gcp: .*config.yaml:2:3: submit.infra needs it: no credentials for Google" \
+	"it says who needs it"
+run env GPUCLOUD_SUBMIT_INFRA=local "$GPUCLOUD_BIN" check
+is "$rc" 0 "another place is none of it" || note "$err"
+printf 'ca_file: %s/nosuch.pem\n' "$PWD" >"$XDG_CONFIG_HOME/gpucloud/config.yaml"
+run gpc check
+is "$rc" 3 "certificates that are not there are found before a server is asked"
+like "$err" "config.yaml:1:1: ca_file: cannot open .*/nosuch.pem" "they are named"
+run env GPUCLOUD_CA_FILE=/dev/null "$GPUCLOUD_BIN" check local
+is "$rc" 3 "so is a file without any"
+like "$err" "GPUCLOUD_CA_FILE: ca_file: there is no certificate in it" "and where it was named"
+rm "$XDG_CONFIG_HOME/gpucloud/config.yaml"
 fails "a store that was not made" 5 "cannot open the store folder" store
 is "$(ls "$XDG_DATA_HOME")" "" "looking makes nothing"
 
