@@ -142,9 +142,12 @@ static int ask(const struct sso *s, const char *url, const char *token,
 	struct gpc_net *net = s->login.chain->look->net;
 	gpc_auto(gpc_pairs) struct gpc_pairs headers = {0};
 	gpc_autoptr(gpc_json) *j = NULL;
+	gpc_autostr *ca = gpc_aws_setting(s->login.chain->profile, NULL,
+		"ca_bundle");
 	const struct gpc_fetch f = {
 		.what = "the SSO portal", .method = "GET", .url = url,
-		.headers = &headers,
+		.headers = &headers, .ca_file = ca,
+		.ca_from = GPC_CREDS_CA_FROM,
 	};
 	struct gpc_reply reply = {0};
 	int r;

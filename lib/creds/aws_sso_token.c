@@ -125,10 +125,13 @@ static int ask(const struct gpc_aws_sso *s, const struct login *l,
 {
 	gpc_auto(gpc_pairs) struct gpc_pairs headers = {0};
 	gpc_autostr *base = NULL, *url = NULL;
+	gpc_autostr *ca = gpc_aws_setting(s->chain->profile, NULL,
+		"ca_bundle");
 	gpc_autotoken *text = ask_text(l);
 	struct gpc_fetch f = {
 		.what = "the SSO token service", .method = "POST",
-		.headers = &headers, .body = text,
+		.headers = &headers, .body = text, .ca_file = ca,
+		.ca_from = GPC_CREDS_CA_FROM,
 	};
 	struct gpc_reply reply = {0};
 	int r = gpc_aws_service_url(s->chain->profile, "sso_oidc", s->region,

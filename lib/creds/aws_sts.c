@@ -234,6 +234,8 @@ static int send(struct call *c, const char *url, const struct gpc_pairs *form,
 	struct gpc_identity *i, struct gpc_error *err)
 {
 	struct gpc_net *net = c->how->chain->look->net;
+	gpc_autostr *ca = gpc_aws_setting(c->how->chain->profile, NULL,
+		"ca_bundle");
 	gpc_auto(gpc_request) struct gpc_request request = {0};
 	gpc_auto(gpc_reply) struct gpc_reply reply = {0};
 	struct gpc_buf text = {0};
@@ -242,6 +244,7 @@ static int send(struct call *c, const char *url, const struct gpc_pairs *form,
 		.dates_keys = true,
 		.max_body = MAX_BYTES, .sign = c->how->by ? sign : NULL,
 		.judge = judge, .arg = c,
+		.ca_file = ca, .ca_from = GPC_CREDS_CA_FROM,
 	};
 	int r;
 

@@ -285,6 +285,12 @@ char *gpc_creds_setting(struct gpc_creds *c, const char *service,
 	return c->backend ? c->backend->setting(&l, service, name) : NULL;
 }
 
+char *gpc_creds_ca_file(struct gpc_creds *c)
+{
+	return c->settings.cloud == GPC_CLOUD_AWS ?
+		gpc_creds_setting(c, NULL, "ca_bundle") : NULL;
+}
+
 bool gpc_creds_nowhere(const struct gpc_creds *c)
 {
 	return atomic_load(&c->nowhere);

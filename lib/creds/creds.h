@@ -63,6 +63,11 @@ int gpc_creds_region(struct gpc_creds *c, char **ret_region,
  * for it. NULL: not set. Owned by the caller. */
 char *gpc_creds_setting(struct gpc_creds *c, const char *service,
 	const char *name);
+/* Certificates that the cloud's own tools would check its servers by (PEM file;
+ * AWS: AWS_CA_BUNDLE, ca_bundle). NULL: none of its own. Owned by the caller. */
+char *gpc_creds_ca_file(struct gpc_creds *c);
+/* What names it, for messages. */
+#define GPC_CREDS_CA_FROM "AWS_CA_BUNDLE or ca_bundle of the profile"
 /* True when the last look ended because no place of the chain is set up, which is
  * another thing than one that is set up and fails. */
 bool gpc_creds_nowhere(const struct gpc_creds *c);

@@ -18,6 +18,7 @@ struct gpc_fetch {
 	 * in NULL. NULL: none. */
 	const char *const *again;
 	bool direct;                    /* never by a proxy: metadata */
+	const char *ca_file, *ca_from;  /* see dep/http.h */
 	bool hushed;                    /* URL and headers are somebody's own, and
 	                                 * may be secret by any name */
 };

@@ -363,19 +363,30 @@ static void set_body(struct gpc_http_transfer *t)
 	SET(t, CURLOPT_CUSTOMREQUEST, x->method);
 }
 
+/* Borrowed from the transfer. */
+static struct gpc_http_ca ca_of(const struct gpc_http_transfer *t)
+{
+	const struct gpc_http_exchange *x = t->x;
+
+	if (!x->ca_file || t->h->ca.given)
+		return t->h->ca;
+	return (struct gpc_http_ca){ .file = (char *)x->ca_file,
+		.from = x->ca_from };
+}
+
 static void set_security(struct gpc_http_transfer *t)
 {
-	const struct gpc_http_ca *ca = &t->h->ca;
+	const struct gpc_http_ca ca = ca_of(t);
 
 	SET(t, CURLOPT_SSL_VERIFYPEER, 1L);
 	SET(t, CURLOPT_SSL_VERIFYHOST, 2L);
 	TRY(t, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-	if (!ca->file && !ca->folder)
+	if (!ca.file && !ca.folder)
 		return;
-	SET(t, CURLOPT_CAINFO, ca->file);
-	TRY(t, CURLOPT_CAPATH, ca->folder);
-	TRY(t, CURLOPT_PROXY_CAINFO, ca->file);
-	TRY(t, CURLOPT_PROXY_CAPATH, ca->folder);
+	SET(t, CURLOPT_CAINFO, ca.file);
+	TRY(t, CURLOPT_CAPATH, ca.folder);
+	TRY(t, CURLOPT_PROXY_CAINFO, ca.file);
+	TRY(t, CURLOPT_PROXY_CAPATH, ca.folder);
 }
 
 static void set_way(struct gpc_http_transfer *t)
@@ -544,12 +555,13 @@ static enum gpc_http_trouble trouble_of(CURLcode c)
 static int judge(struct gpc_http_transfer *t, CURLcode c)
 {
 	const struct gpc_http_exchange *x = t->x;
+	const struct gpc_http_ca ca = ca_of(t);
 	struct gpc_http_failure f = {
 		.what = t->twice ? GPC_HTTP_TWICE : trouble_of(c),
 		.ms = x->connect_ms > 0 ? x->connect_ms : CONNECT_MS,
 		.connected = t->connected,
 		.detail = t->detail[0] ? t->detail : lib.curl_easy_strerror(c),
-		.ca = &t->h->ca,
+		.ca = &ca,
 	};
 	long sys = 0, proxy = 0;
 

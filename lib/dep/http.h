@@ -35,6 +35,9 @@ struct gpc_http_exchange {
 	bool no_proxy;                  /* metadata services: never by a proxy */
 	bool once;                      /* on a new connection, and never again */
 	const char *connect_to;         /* "host:port" to dial instead; or NULL */
+	/* PEM of this service's own authority, and what named it; NULL: none.
+	 * The configuration's ca_file goes before it. */
+	const char *ca_file, *ca_from;
 	int connect_ms;                 /* name, TCP, TLS; 0 = 10 s */
 	int stall_ms;                   /* no byte either way that long; 0 = 30 s */
 	int total_ms;                   /* 0 = none */

@@ -85,6 +85,7 @@ static bool take_given(const char *given, struct gpc_http_ca *ca)
 		ca->from = given ? GPC_HTTP_CA_ENV : NULL;
 	}
 	ca->file = gpc_strdup(given);
+	ca->given = given != NULL;
 	return given;
 }
 

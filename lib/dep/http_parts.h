@@ -15,6 +15,7 @@
 struct gpc_http_ca {
 	char *file, *folder;
 	const char *from;               /* the variable or key that named them, or NULL */
+	bool given;                     /* by the configuration */
 };
 /* given: settings.ca_file. */
 void gpc_http_ca_find(const char *given, struct gpc_http_ca *ret_ca);

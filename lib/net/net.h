@@ -60,6 +60,7 @@ struct gpc_call {
 	int total_ms;                   /* over all tries; 0 = 15 min */
 	int try_ms;                     /* of one try; 0 = what is left of that */
 	bool direct;                    /* never by a proxy, wherever it goes */
+	const char *ca_file, *ca_from;  /* see dep/http.h; borrowed */
 	bool hushed;                    /* traces show neither its path nor what
 	                                 * its query and headers hold */
 	bool dates_keys;                /* hands out keys: its clock tells when

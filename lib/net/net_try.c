@@ -182,6 +182,8 @@ int gpc_net_try(struct gpc_net_task *t, struct gpc_error *err)
 		.no_proxy = t->call.direct ||
 			gpc_url_is_local(&t->request.url),
 		.once = !t->call.repeatable,
+		.ca_file = t->call.ca_file,
+		.ca_from = t->call.ca_from,
 		.connect_ms = set->connect_ms,
 		.stall_ms = set->stall_ms,
 		.total_ms = left_ms > 1 ? (int)left_ms : 1,

@@ -37,6 +37,7 @@ void gpc_bucket_close(struct gpc_store *s)
 		gpc_net_free(b->net);
 	gpc_bucket_address_clear(&b->address);
 	free(b->region);
+	free(b->ca_file);
 	pthread_mutex_destroy(&b->lock);
 	memset(b, 0, sizeof(*b));
 }
@@ -73,6 +74,8 @@ static int get_ready(struct gpc_bucket *b, struct gpc_error *err)
 		b->net = gpc_net_new(&settings);
 	if (!b->creds)
 		b->creds = gpc_creds_new(&who, b->net);
+	if (!b->ca_file)
+		b->ca_file = gpc_creds_ca_file(b->creds);
 	if (b->rules->settle)
 		r = b->rules->settle(b, err);
 	return r < 0 ? r : find_region(b, err);
@@ -257,6 +260,7 @@ struct gpc_call gpc_bucket_op_call(struct gpc_bucket_op *op)
 		.sink = op->sink ? pass_on : NULL,
 		.head = op->head ? see_head : NULL,
 		.rewind = op->rewind ? go_back : NULL,
+		.ca_file = op->bucket->ca_file, .ca_from = GPC_CREDS_CA_FROM,
 		.arg = op,
 	};
 }

@@ -32,6 +32,7 @@ struct gpc_bucket {
 	bool net_is_lent;               /* by whoever opened the bucket */
 	struct gpc_creds *creds;
 	char *region;                   /* once known */
+	char *ca_file;                  /* by the cloud's own tools; or NULL */
 	bool anonymous;                 /* nothing is signed */
 	struct gpc_objects_task *tasks; /* that did not end yet; owned */
 };

@@ -4,7 +4,7 @@
 # in the background.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-unset GPUCLOUD_TEST_STORE GPUCLOUD_STORE GPUCLOUD_CA_FILE SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE
+unset GPUCLOUD_TEST_STORE GPUCLOUD_STORE GPUCLOUD_CA_FILE SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE AWS_CA_BUNDLE
 
 new_pair() { # NAME
 	openssl req -x509 -newkey rsa:2048 -nodes -keyout "$1.key" -out "$1.pem" -days 2 \
@@ -39,6 +39,13 @@ believed "a variable" GPUCLOUD_CA_FILE="$PWD/own.pem"
 believed "a variable, from here" GPUCLOUD_CA_FILE=own.pem
 believed "it wins over what OpenSSL is told" GPUCLOUD_CA_FILE=own.pem SSL_CERT_FILE="$PWD/other.pem"
 believed "what OpenSSL is told" SSL_CERT_FILE="$PWD/own.pem"
+believed "what AWS's tools are told" AWS_CA_BUNDLE="$PWD/own.pem" SSL_CERT_FILE="$PWD/other.pem"
+printf '[profile tls]\nca_bundle = %s\n' "$PWD/own.pem" >aws.config
+believed "what AWS's profile says" AWS_CONFIG_FILE="$PWD/aws.config" AWS_PROFILE=tls
+believed "it gives way to ours" GPUCLOUD_CA_FILE=own.pem AWS_CA_BUNDLE="$PWD/other.pem"
+run env AWS_CA_BUNDLE="$PWD/nosuch.pem" "$GPUCLOUD_BIN" check aws
+is "$rc" 3 "one of AWS's that is not there: 3" || note "$err"
+like "$err" "hint: it is named in AWS_CA_BUNDLE or ca_bundle" "and where it was named"
 printf 'profiles:\n  lab: {ca_file: %s}\n' "$PWD/own.pem" >"$CONFIG"
 believed "a profile" GPUCLOUD_PROFILE=lab
 printf 'ca_file: %s\n' "$PWD/other.pem" >"$CONFIG"
