@@ -277,47 +277,66 @@ static int check_mount(struct checker *c, const struct gpc_spec_mount *m)
 
 /* --- the whole ---------------------------------------------------------------------- */
 
-static int check_rest(struct checker *c)
+static int check_run(struct checker *c)
 {
-	const struct gpc_spec *spec = c->spec;
-	int e = 0;
+	if (c->spec->run)
+		return 0;
+	refuse(c, "run", "the task has no 'run': there is nothing to do");
+	gpc_hint(c->err, "add run: with the command of the job");
+	return gpc_recode(c->err, GPC_ECONFIG);
+}
 
-	if (!spec->run) {
-		refuse(c, "run", "the task has no 'run': there is nothing to do");
-		gpc_hint(c->err, "add run: with the command of the job");
-		return gpc_recode(c->err, GPC_ECONFIG);
+static int check_recovery(struct checker *c)
+{
+	if (c->spec->recovery.by != GPC_SPEC_BY_CLOUD)
+		return 0;
+	return refuse(c, "recovery.by", "recovery.by: cloud is not built "
+		"yet: it needs a provider that starts machines again");
+}
+
+static int check_artifact(struct checker *c, const struct gpc_spec_artifact *a)
+{
+	if (!a->to || gpc_starts_with(a->to, "file://"))
+		return 0;
+	return refuse(c, "artifacts", "artifacts.to '%s': only file:// is built "
+		"yet", a->to);
+}
+
+/* The first refusal is the error, whose hint names those that came later: who
+ * brings a spec from elsewhere wants to know all of them. */
+static int take(struct checker *c, int e, int so_far, struct gpc_error *ret_err)
+{
+	gpc_autostr *hint = NULL;
+
+	if (!e)
+		return so_far;
+	c->warnings = NULL;
+	if (!so_far) {
+		*ret_err = *c->err;
+		return e;
 	}
-	if (spec->recovery.by == GPC_SPEC_BY_CLOUD)
-		return refuse(c, "recovery.by", "recovery.by: cloud is not built "
-			"yet: it needs a provider that starts machines again");
-	gpc_vec_each(m, &spec->file_mounts) {
-		if (!e)
-			e = check_mount(c, m);
-	}
-	gpc_vec_each(a, &spec->artifacts) {
-		if (!e && a->to && !gpc_starts_with(a->to, "file://"))
-			e = refuse(c, "artifacts", "artifacts.to '%s': only "
-				"file:// is built yet", a->to);
-	}
-	return e;
+	hint = gpc_format("%s%sbesides, %s", ret_err->hint,
+		*ret_err->hint ? "\n" : "", c->err->msg);
+	gpc_hint(ret_err, "%s", hint);
+	return so_far;
 }
 
 int gpc_spec_check_supported(const struct gpc_spec *spec,
 	struct gpc_strv *warnings, struct gpc_error *err)
 {
-	struct gpc_error own = {0};
-	struct checker c = {
-		.spec = spec, .warnings = warnings, .err = err ? err : &own,
-	};
-	int e = check_rest(&c);
+	struct gpc_error one = {0}, own = {0}, *out = err ? err : &own;
+	struct checker c = {.spec = spec, .warnings = warnings, .err = &one};
+	int e = take(&c, check_run(&c), 0, out);
 
-	if (!e)
-		e = check_section(&c, "task", spec);
-	if (!e)
-		e = check_resources(&c);
-	if (!e)
-		e = check_section(&c, "limits", &spec->limits);
-	return e ? e : gpc_spec_notify_check(spec, c.err);
+	e = take(&c, check_recovery(&c), e, out);
+	gpc_vec_each(m, &spec->file_mounts)
+		e = take(&c, check_mount(&c, m), e, out);
+	gpc_vec_each(a, &spec->artifacts)
+		e = take(&c, check_artifact(&c, a), e, out);
+	e = take(&c, check_section(&c, "task", spec), e, out);
+	e = take(&c, check_resources(&c), e, out);
+	e = take(&c, check_section(&c, "limits", &spec->limits), e, out);
+	return take(&c, gpc_spec_notify_check(spec, &one), e, out);
 }
 
 int gpc_spec_file_check_supported(const struct gpc_spec_file *file,

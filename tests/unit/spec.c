@@ -108,8 +108,11 @@ static void add_support(const struct gpc_spec_file *file, struct gpc_buf *out)
 	if (gpc_spec_file_check_supported(file, &err))
 		gpc_buf_addf(out, "# refused: %s\n", err.msg);
 	for (size_t i = 0; i < file->tasks.n; i++) {
-		if (gpc_spec_check_supported(&file->tasks.v[i], &warnings, &err))
-			gpc_buf_addf(out, "# refused: %s\n", err.msg);
+		if (!gpc_spec_check_supported(&file->tasks.v[i], &warnings, &err))
+			continue;
+		gpc_buf_addf(out, "# refused: %s\n", err.msg);
+		if (strstr(err.hint, "besides"))
+			gpc_buf_addf(out, "%s\n", err.hint);
 	}
 	for (size_t i = 0; i < warnings.n; i++)
 		gpc_buf_addf(out, "# warning: %s\n", warnings.v[i]);
