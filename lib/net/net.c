@@ -19,6 +19,7 @@ struct gpc_net *gpc_net_new(const struct gpc_net_settings *settings)
 		net->set.user_agent : "gpucloud");
 	net->tokens = TOKENS;
 	pthread_mutex_init(&net->lock, NULL);
+	gpc_net_crew_init(&net->crew);
 	return net;
 }
 
@@ -43,6 +44,7 @@ void gpc_net_free(struct gpc_net *net)
 	say_counts(net);
 	while (net->n_idle > 0)
 		gpc_net_loop_free(net->idle[--net->n_idle]);
+	gpc_net_crew_end(&net->crew);
 	gpc_net_clear_clocks(net);
 	pthread_mutex_destroy(&net->lock);
 	free(net->ca_file);

@@ -18,6 +18,7 @@
  *
  * Redirects are never followed: the reply is returned. */
 #pragma once
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -66,6 +67,11 @@ struct gpc_call {
 	bool dates_keys;                /* hands out keys: its clock tells when
 	                                 * they end, see gpc_net_now_ms */
 	size_t max_body;                /* of what goes to reply.body; 0 = 16 MiB */
+	/* What takes its time before anything can be signed, such as the sum of a
+	 * large body: once, by a thread of the net's, while other calls go on. It
+	 * has what arg points to for itself until then, and ends soon when *stop
+	 * becomes true. NULL: nothing. */
+	int (*prepare)(void *arg, const atomic_bool *stop, struct gpc_error *err);
 	/* Adds the signature for this moment of the service's clock. renew: the
 	 * credentials of the try before were refused as expired. NULL: not signed. */
 	int (*sign)(void *arg, struct gpc_request *r, int64_t now_ms, bool renew,

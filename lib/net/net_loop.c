@@ -1,6 +1,6 @@
-/* The event loop over many calls. A call is in one of two lists: it waits for its
- * time, or a try of it runs. When its last try is over it leaves both before its
- * `done` is called, which may therefore start the next ones. */
+/* The event loop over many calls. A call is in one of three lists: it is prepared, it
+ * waits for its time, or a try of it runs. When its last try is over it has left them
+ * before its `done` is called, which may therefore start the next ones. */
 #include "base/time.h"
 #include "net/net_parts.h"
 
@@ -49,12 +49,26 @@ static void free_task(struct gpc_net_task *t)
 	free(t);
 }
 
+/* The last first: those that no worker has begun. */
+static struct gpc_net_task *take_unprepared(struct gpc_net_loop *loop)
+{
+	struct gpc_net_task *t = loop->preparing.last;
+
+	if (t) {
+		gpc_net_crew_leave(t);
+		take_out(&loop->preparing, t);
+	}
+	return t;
+}
+
 void gpc_net_loop_free(struct gpc_net_loop *loop)
 {
 	struct gpc_net_task *t;
 
 	if (!loop)
 		return;
+	while ((t = take_unprepared(loop)))
+		free_task(t);
 	while ((t = loop->running.first)) {
 		take_out(&loop->running, t);
 		free_task(t);
@@ -151,20 +165,56 @@ static struct gpc_net_task *find_due(struct gpc_net_loop *loop, int64_t now)
 	return NULL;
 }
 
+static void start(struct gpc_net_task *t)
+{
+	struct gpc_net_loop *loop = t->loop;
+	struct gpc_error err = {0};
+	int r = make_http(loop, &err);
+
+	take_out(&loop->waiting, t);
+	if (r == 0 && t->call.prepare && t->work.state == GPC_NET_WORK_NONE) {
+		add_last(&loop->preparing, t);
+		gpc_net_crew_add(t);
+		return;
+	}
+	add_last(&loop->running, t);
+	if (r == 0)
+		r = gpc_net_try(t, &err);
+	if (r < 0)
+		gpc_net_finish(t, r, &err);
+}
+
 static void start_due(struct gpc_net_loop *loop)
 {
 	struct gpc_net_task *t;
 
-	while ((t = find_due(loop, gpc_boot_ms()))) {
-		struct gpc_error err = {0};
-		int r = make_http(loop, &err);
+	while ((t = find_due(loop, gpc_boot_ms())))
+		start(t);
+}
 
-		take_out(&loop->waiting, t);
-		add_last(&loop->running, t);
-		if (r == 0)
-			r = gpc_net_try(t, &err);
-		if (r < 0)
-			gpc_net_finish(t, r, &err);
+static struct gpc_net_task *find_prepared(struct gpc_net_loop *loop)
+{
+	for (struct gpc_net_task *t = loop->preparing.first; t; t = t->next)
+		if (gpc_net_crew_done(t))
+			return t;
+	return NULL;
+}
+
+/* What is prepared may start; due_ms is zero. */
+static void take_prepared(struct gpc_net_loop *loop)
+{
+	struct gpc_net_task *t;
+
+	while ((t = find_prepared(loop))) {
+		struct gpc_error err = t->work.err;
+
+		take_out(&loop->preparing, t);
+		if (t->work.r == 0) {
+			add_last(&loop->waiting, t);
+		} else {
+			add_last(&loop->running, t);
+			gpc_net_finish(t, t->work.r, &err);
+		}
 	}
 }
 
@@ -173,6 +223,8 @@ static void cancel_all(struct gpc_net_loop *loop)
 {
 	struct gpc_net_task *t;
 
+	while ((t = take_unprepared(loop)))
+		add_last(&loop->running, t);
 	while ((t = loop->waiting.first)) {
 		take_out(&loop->waiting, t);
 		add_last(&loop->running, t);
@@ -205,16 +257,15 @@ static int next_wait(const struct gpc_net_loop *loop, int64_t now, int64_t end)
 
 bool gpc_net_loop_is_idle(const struct gpc_net_loop *loop)
 {
-	return !loop->waiting.first && !loop->running.first;
+	return !loop->preparing.first && !loop->waiting.first &&
+		!loop->running.first;
 }
 
-static int count(const struct gpc_net_loop *loop)
+static int length(const struct gpc_net_tasks *list)
 {
 	int n = 0;
 
-	for (const struct gpc_net_task *t = loop->waiting.first; t; t = t->next)
-		n++;
-	for (const struct gpc_net_task *t = loop->running.first; t; t = t->next)
+	for (const struct gpc_net_task *t = list->first; t; t = t->next)
 		n++;
 	return n;
 }
@@ -229,6 +280,7 @@ int gpc_net_loop_run(struct gpc_net_loop *loop, int timeout_ms,
 	do {
 		if (gpc_canceled(loop->net->set.cancel))
 			cancel_all(loop);
+		take_prepared(loop);
 		start_due(loop);
 		if (gpc_net_loop_is_idle(loop))
 			break;
@@ -238,7 +290,8 @@ int gpc_net_loop_run(struct gpc_net_loop *loop, int timeout_ms,
 	} while (r == 0 && now < end && !atomic_load(&loop->woken));
 	atomic_store(&loop->woken, false);
 	if (ret_running)
-		*ret_running = count(loop);
+		*ret_running = length(&loop->preparing) +
+			length(&loop->waiting) + length(&loop->running);
 	return r;
 }
 

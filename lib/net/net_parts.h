@@ -9,10 +9,33 @@
 
 #define GPC_NET_IDLE_LOOPS 16
 #define GPC_NET_CLOCKS 32
+#define GPC_NET_CREW 4
 
 struct gpc_net_clock {
 	char *name;                     /* "host:port" */
 	int64_t offset_ms;              /* its clock less ours */
+};
+
+struct gpc_net_task;
+
+/* Threads that prepare calls, see net_crew.c. */
+struct gpc_net_crew {
+	pthread_mutex_t lock;           /* of all that follows */
+	pthread_cond_t more, done;
+	struct gpc_net_task *first, *last;      /* that wait */
+	pthread_t threads[GPC_NET_CREW];
+	int n, n_idle;
+	bool ends;
+};
+
+enum gpc_net_work_state { GPC_NET_WORK_NONE, GPC_NET_WORK_WAITS, GPC_NET_WORK_RUNS,
+	GPC_NET_WORK_DONE };
+struct gpc_net_work {
+	enum gpc_net_work_state state;
+	struct gpc_net_task *next;
+	atomic_bool stop;
+	int r;                          /* once it is done */
+	struct gpc_error err;
 };
 
 struct gpc_net {
@@ -26,9 +49,10 @@ struct gpc_net {
 	struct gpc_net_counts counts;
 	struct gpc_net_loop *idle[GPC_NET_IDLE_LOOPS];
 	size_t n_idle;
+	struct gpc_net_crew crew;       /* with a lock of its own */
 };
 
-/* One call on its way: it waits for its time, or a try of it runs. */
+/* One call on its way: it is prepared, it waits for its time, or a try of it runs. */
 struct gpc_net_task {
 	struct gpc_net_loop *loop;
 	struct gpc_net_task *next, *before;
@@ -36,6 +60,7 @@ struct gpc_net_task {
 	gpc_net_done_fn *done;
 	void *done_arg;
 	struct gpc_reply *ret_reply;    /* instead of done's; or NULL */
+	struct gpc_net_work work;       /* before the first try */
 
 	/* Over all tries; times by the boot clock. */
 	int tries, pause_ms;
@@ -62,7 +87,7 @@ struct gpc_net_tasks { struct gpc_net_task *first, *last; };
 struct gpc_net_loop {
 	struct gpc_net *net;
 	struct gpc_http *http;          /* made for the first try */
-	struct gpc_net_tasks waiting, running;
+	struct gpc_net_tasks preparing, waiting, running;
 	atomic_bool woken;
 	pthread_mutex_t lock;           /* of http, for whoever wakes */
 };
@@ -75,6 +100,16 @@ int gpc_net_loop_add(struct gpc_net_loop *loop, const struct gpc_call *call,
 void gpc_net_finish(struct gpc_net_task *t, int r, struct gpc_error *err);
 /* It waits from now on. */
 void gpc_net_wait(struct gpc_net_task *t, int64_t due_ms);
+
+/* net_crew.c: prepares a call; loop->http must be there, which is woken at the end. */
+void gpc_net_crew_init(struct gpc_net_crew *c);
+/* Nothing may be in it any more. */
+void gpc_net_crew_end(struct gpc_net_crew *c);
+void gpc_net_crew_add(struct gpc_net_task *t);
+/* Whether it is done; then t->work.r and err tell how. */
+bool gpc_net_crew_done(struct gpc_net_task *t);
+/* Takes it back, whatever becomes of it. */
+void gpc_net_crew_leave(struct gpc_net_task *t);
 
 /* net_clock.c: the clock of the service at this host and port. */
 int64_t gpc_net_host_now_ms(struct gpc_net *net, const struct gpc_url *u);

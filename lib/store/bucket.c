@@ -10,6 +10,9 @@
 #include "dep/crypto.h"
 #include "store/objects_task.h"
 
+/* Sums of larger bodies are computed beside the other requests. */
+#define SUM_LATER ((uint64_t)256 << 10)
+
 int gpc_bucket_open(struct gpc_store *s, const struct gpc_bucket_rules *rules,
 	const char *where, struct gpc_error *err)
 {
@@ -123,23 +126,29 @@ void gpc_bucket_op_clear(struct gpc_bucket_op *op)
 	memset(op, 0, sizeof(*op));
 }
 
+/* Reading it once more for the signature would cost more than the hash. */
+static int sum_up(void *arg, const atomic_bool *stop, struct gpc_error *err)
+{
+	struct gpc_bucket_op *op = arg;
+	gpc_autoptr(gpc_sha256) *h = op->hashes ? gpc_sha256_new() : NULL;
+	int r = gpc_bucket_sum(op->bucket->rules, op->check, h, stop, &op->sum, err);
+
+	if (r == 0 && h)
+		gpc_sha256_end_hex(h, op->request.body_sha256);
+	return r;
+}
+
 int gpc_bucket_op_check(struct gpc_bucket_op *op, const struct gpc_body *body,
 	struct gpc_error *err)
 {
 	const struct gpc_bucket *b = op->bucket;
-	gpc_autoptr(gpc_sha256) *h = NULL;
-	int r;
 
 	op->check = body;
 	if (!b->rules->sum)
 		return 0;
-	/* Reading it once more for the signature would cost more than the hash. */
-	if (b->rules->signs_body && !b->anonymous)
-		h = gpc_sha256_new();
-	r = gpc_bucket_sum(b->rules, body, h, &op->sum, err);
-	if (r == 0 && h)
-		gpc_sha256_end_hex(h, op->request.body_sha256);
-	return r;
+	op->hashes = b->rules->signs_body && !b->anonymous;
+	op->sums_later = body->size > SUM_LATER;
+	return op->sums_later ? 0 : sum_up(op, NULL, err);
 }
 
 /* The host changes with the region; path and query do not. */
@@ -167,6 +176,8 @@ static int sign(void *arg, struct gpc_request *r, int64_t now_ms, bool renew,
 	gpc_autostr *region = NULL;
 	int q = 0;
 
+	if (op->tells && op->bucket->rules->tell)
+		op->bucket->rules->tell(op, r);
 	if (op->tries++ > 0 && op->again)
 		q = op->again(op->arg, r, err);
 	if (q < 0 || op->is_open)
@@ -256,7 +267,9 @@ struct gpc_call gpc_bucket_op_call(struct gpc_bucket_op *op)
 {
 	return (struct gpc_call){
 		.request = &op->request, .repeatable = true,
-		.max_body = op->max_body, .max_tries = op->max_tries, .sign = sign, .judge = judge,
+		.max_body = op->max_body, .max_tries = op->max_tries,
+		.prepare = op->sums_later ? sum_up : NULL,
+		.sign = sign, .judge = judge,
 		.sink = op->sink ? pass_on : NULL,
 		.head = op->head ? see_head : NULL,
 		.rewind = op->rewind ? go_back : NULL,

@@ -81,6 +81,8 @@ struct gpc_bucket_rules {
 	bool (*told)(const struct gpc_reply *reply, uint64_t *ret_sum);
 	/* That of A followed by B of n_b bytes; for uploads in parts. */
 	uint64_t (*join)(uint64_t a, uint64_t b, uint64_t n_b);
+	/* A try of an op that tells its sum says so in its request. */
+	void (*tell)(const struct gpc_bucket_op *op, struct gpc_request *r);
 
 	/* Completes a request that puts all of an object. May be NULL. */
 	void (*writes)(struct gpc_bucket_op *op, const char *storage_class);
@@ -122,6 +124,8 @@ struct gpc_bucket_op {
 	bool is_xml;                    /* of gs: by the XML API */
 	const struct gpc_body *check;   /* the reply must tell its sum, if any */
 	uint64_t sum;                   /* of check */
+	bool tells;                     /* the sum, by the rules' `tell` */
+	bool hashes, sums_later;        /* see gpc_bucket_op_check */
 	size_t max_body;
 	int max_tries;                  /* 0: as the net has it */
 	char *signed_region;            /* of the newest try */
@@ -144,7 +148,7 @@ int gpc_bucket_op_init(struct gpc_bucket_op *op, struct gpc_bucket *b,
 void gpc_bucket_op_clear(struct gpc_bucket_op *op);
 GPC_CLEANUP_VALUE(gpc_bucket_op);
 /* A success must tell the checksum of this body, or none; it is the request's, and must
- * stay where it is. */
+ * stay where it is. The checksum of a large one is known once the op was sent. */
 int gpc_bucket_op_check(struct gpc_bucket_op *op, const struct gpc_body *body,
 	struct gpc_error *err) gpc_must_check;
 /* The call of an op, for a loop; op must stay where it is until it is done. */
@@ -184,7 +188,7 @@ bool gpc_bucket_read_sum(const char *text, size_t n, size_t n_sum,
 int gpc_bucket_add_md5(struct gpc_request *r, struct gpc_error *err)
 	gpc_must_check;
 /* All of a body by the sum of a service, and added to h in the same go unless that is
- * NULL. */
+ * NULL. GPC_ECANCELED once *stop (or NULL) is true. */
 int gpc_bucket_sum(const struct gpc_bucket_rules *rules,
-	const struct gpc_body *body, struct gpc_sha256 *h, uint64_t *ret_sum,
-	struct gpc_error *err) gpc_must_check;
+	const struct gpc_body *body, struct gpc_sha256 *h, const atomic_bool *stop,
+	uint64_t *ret_sum, struct gpc_error *err) gpc_must_check;

@@ -23,8 +23,8 @@ int gpc_bucket_bytes(const struct gpc_body *body, uint64_t at, void *part,
 }
 
 int gpc_bucket_sum(const struct gpc_bucket_rules *rules,
-	const struct gpc_body *body, struct gpc_sha256 *h, uint64_t *ret_sum,
-	struct gpc_error *err)
+	const struct gpc_body *body, struct gpc_sha256 *h, const atomic_bool *stop,
+	uint64_t *ret_sum, struct gpc_error *err)
 {
 	char part[65536];
 	uint64_t sum = 0;
@@ -37,6 +37,8 @@ int gpc_bucket_sum(const struct gpc_bucket_rules *rules,
 
 		if (r < 0)
 			return r;
+		if (stop && atomic_load(stop))
+			return gpc_fail(err, GPC_ECANCELED, "interrupted");
 		sum = rules->sum(sum, data, n);
 		if (h)
 			gpc_sha256_add(h, data, n);

@@ -90,8 +90,6 @@ static uint64_t join_sums(uint64_t a, uint64_t b, uint64_t n_b)
  * parts; the XML API has a header for it. */
 static void write_media(struct gpc_bucket_op *op, const char *storage_class)
 {
-	gpc_autostr *sum = gpc_gs_sum_text(op->sum);
-
 	op->is_xml = storage_class != NULL;
 	op->request.method = op->is_xml ? "PUT" : "POST";
 	if (op->is_xml)
@@ -99,7 +97,14 @@ static void write_media(struct gpc_bucket_op *op, const char *storage_class)
 	else
 		gpc_gs_upload_url(&op->bucket->address, "media", op->key,
 			&op->request.url);
-	gpc_pairs_setf(&op->request.headers, "x-goog-hash", "crc32c=%s", sum);
+	op->tells = true;
+}
+
+static void tell_sum(const struct gpc_bucket_op *op, struct gpc_request *r)
+{
+	gpc_autostr *sum = gpc_gs_sum_text(op->sum);
+
+	gpc_pairs_setf(&r->headers, "x-goog-hash", "crc32c=%s", sum);
 }
 
 static int if_absent(struct gpc_request *r, struct gpc_error *err)
@@ -134,13 +139,9 @@ static void ask_page(struct gpc_request *r, const struct gpc_bucket_page *p)
 /* Only the XML API has uploads in parts. */
 static void use_xml(struct gpc_bucket_op *op)
 {
-	gpc_autostr *sum = gpc_gs_sum_text(op->sum);
-
 	op->is_xml = true;
 	gpc_gs_xml_url(&op->bucket->address, op->key, &op->request.url);
-	if (gpc_pairs_has(&op->request.url.query, "partNumber"))
-		gpc_pairs_setf(&op->request.headers, "x-goog-hash", "crc32c=%s",
-			sum);
+	op->tells = gpc_pairs_has(&op->request.url.query, "partNumber");
 }
 
 static const struct gpc_bucket_rules rules = {
@@ -160,6 +161,7 @@ static const struct gpc_bucket_rules rules = {
 	.sum = add_sum,
 	.told = gpc_gs_told_sum,
 	.join = join_sums,
+	.tell = tell_sum,
 	.writes = write_media,
 	.puts_large = gpc_gs_upload,
 	.if_absent = if_absent,

@@ -196,7 +196,7 @@ int gpc_gs_upload(struct gpc_store *store, const char *key,
 {
 	gpc_auto(session) struct session s = { .bucket = store->state,
 		.key = key, .body = body };
-	int r = gpc_bucket_sum(s.bucket->rules, body, NULL, &s.sum, err);
+	int r = gpc_bucket_sum(s.bucket->rules, body, NULL, NULL, &s.sum, err);
 	int n = 0;
 
 	if (r < 0)
