@@ -138,6 +138,12 @@ static int sum_up(void *arg, const atomic_bool *stop, struct gpc_error *err)
 	return r;
 }
 
+bool gpc_bucket_op_may_tell(const struct gpc_bucket_op *op)
+{
+	return op->bucket->rules->ask_for_sums &&
+		gpc_eq(op->request.url.scheme, "https");
+}
+
 int gpc_bucket_op_check(struct gpc_bucket_op *op, const struct gpc_body *body,
 	struct gpc_error *err)
 {
@@ -146,8 +152,10 @@ int gpc_bucket_op_check(struct gpc_bucket_op *op, const struct gpc_body *body,
 	op->check = body;
 	if (!b->rules->sum)
 		return 0;
-	op->hashes = b->rules->signs_body && !b->anonymous;
 	op->sums_later = body->size > SUM_LATER;
+	op->is_unsigned = op->tells && op->sums_later && gpc_bucket_op_may_tell(op) &&
+		!atomic_load(&b->wants_signed);
+	op->hashes = b->rules->signs_body && !b->anonymous && !op->is_unsigned;
 	return op->sums_later ? 0 : sum_up(op, NULL, err);
 }
 
@@ -216,8 +224,21 @@ static bool is_damaged(const struct gpc_bucket_op *op,
 	const struct gpc_bucket_rules *rules = op->bucket->rules;
 	uint64_t sum;
 
-	return op->check && rules->sum && rules->told(reply, &sum) &&
-		sum != op->sum;
+	if (!op->check || !rules->sum || !rules->told(reply, &sum))
+		return false;
+	atomic_store(&op->bucket->checks_sums, true);
+	return sum != op->sum;
+}
+
+/* Policies may want every body signed: one that is refused without is sent with its
+ * hash, once, and so are those that follow. */
+static bool wants_signed(struct gpc_bucket_op *op, const struct gpc_reply *reply)
+{
+	if (!op->is_unsigned || (reply->status != 400 && reply->status != 403))
+		return false;
+	op->is_unsigned = false;
+	atomic_store(&op->bucket->wants_signed, true);
+	return true;
 }
 
 static enum gpc_net_verdict judge(void *arg, const struct gpc_reply *reply,
@@ -238,7 +259,7 @@ static enum gpc_net_verdict judge(void *arg, const struct gpc_reply *reply,
 	}
 	if (v != GPC_NET_DONE && learn_region(op, region))
 		return GPC_NET_AGAIN;
-	return v;
+	return v == GPC_NET_FAILED && wants_signed(op, reply) ? GPC_NET_AGAIN : v;
 }
 
 static int pass_on(void *arg, const void *data, size_t n, struct gpc_error *err)

@@ -26,6 +26,9 @@ struct gpc_bucket {
 	const struct gpc_bucket_rules *rules;
 	struct gpc_bucket_address address;
 	atomic_bool has_no_batches;     /* of deletes, it turned out */
+	atomic_bool has_no_sums;        /* of parts, it turned out */
+	atomic_bool checks_sums;        /* of what is put, it turned out */
+	atomic_bool wants_signed;       /* bodies, it turned out */
 	atomic_bool is_there;           /* it answered something with a success */
 	pthread_mutex_t lock;           /* of all below */
 	struct gpc_net *net;
@@ -83,6 +86,11 @@ struct gpc_bucket_rules {
 	uint64_t (*join)(uint64_t a, uint64_t b, uint64_t n_b);
 	/* A try of an op that tells its sum says so in its request. */
 	void (*tell)(const struct gpc_bucket_op *op, struct gpc_request *r);
+	/* Over https the service takes bodies whose hash is not signed. Asks for an
+	 * upload in which parts and whole tell their sums instead, and whether the
+	 * answer grants it. Both NULL: bodies are signed, or never. */
+	void (*ask_for_sums)(struct gpc_request *r);
+	bool (*grants_sums)(const struct gpc_reply *reply);
 
 	/* Completes a request that puts all of an object. May be NULL. */
 	void (*writes)(struct gpc_bucket_op *op, const char *storage_class);
@@ -126,6 +134,7 @@ struct gpc_bucket_op {
 	uint64_t sum;                   /* of check */
 	bool tells;                     /* the sum, by the rules' `tell` */
 	bool hashes, sums_later;        /* see gpc_bucket_op_check */
+	bool is_unsigned;               /* the body: its sum has to do */
 	size_t max_body;
 	int max_tries;                  /* 0: as the net has it */
 	char *signed_region;            /* of the newest try */
@@ -147,6 +156,8 @@ int gpc_bucket_op_init(struct gpc_bucket_op *op, struct gpc_bucket *b,
 	struct gpc_error *err) gpc_must_check;
 void gpc_bucket_op_clear(struct gpc_bucket_op *op);
 GPC_CLEANUP_VALUE(gpc_bucket_op);
+/* Whether bodies may go with their sum alone: only TLS keeps what is not signed. */
+bool gpc_bucket_op_may_tell(const struct gpc_bucket_op *op);
 /* A success must tell the checksum of this body, or none; it is the request's, and must
  * stay where it is. The checksum of a large one is known once the op was sent. */
 int gpc_bucket_op_check(struct gpc_bucket_op *op, const struct gpc_body *body,

@@ -74,7 +74,7 @@ int gpc_objects_delete(struct gpc_objects *o, const struct gpc_strv *keys,
 
 struct gpc_object_result {
 	struct gpc_object_info info;    /* get: of the whole object; others: unset */
-	const char *text;               /* begin: the upload's id; part: its ETag */
+	const char *text;               /* begin: the upload's name; part: its ETag */
 	uint64_t sum;                   /* part, put: of the bytes sent */
 };
 /* r and err as gpc_net_done_fn; result is the callee's to read, not to keep. */

@@ -17,7 +17,9 @@
 
 struct begin {
 	struct gpc_objects_task t;
-	bool has_class;
+	char *storage_class;            /* or NULL */
+	bool asks;                      /* for sums of parts */
+	bool repeated;                  /* a try of it was */
 	char *whole;                    /* the key with its bucket's prefix */
 	int64_t began_ms;               /* by the boot clock */
 	int r;                          /* of the beginning; t.why when it failed */
@@ -31,6 +33,7 @@ static void clear(struct gpc_objects_task *t)
 
 	gpc_strv_clear(&b->lost);
 	free(b->whole);
+	free(b->storage_class);
 }
 
 static void end(struct begin *b)
@@ -128,7 +131,7 @@ static bool is_lost(const struct begin *b, const struct gpc_xml *x, bool encoded
 	if (!encoded)
 		gpc_buf_adds(&key, text);
 	return gpc_eq(gpc_buf_str(&key), b->whole) && *id &&
-		!gpc_eq(id, b->t.text) &&
+		!gpc_eq(id, gpc_objects_upload_id(b->t.text, NULL)) &&
 		gpc_parse_rfc3339(gpc_xml_text(x, "Initiated"), &begun_ms,
 			NULL) == 0 && begun_ms >= since_ms;
 }
@@ -185,27 +188,52 @@ static void sweep(struct begin *b)
 
 /* --- the beginning --------------------------------------------------------------- */
 
+#define SUMMED "sums:"
+
+/* Whoever goes on with an upload has to know how it was begun: its name tells. */
+static char *name_of(const char *id, bool summed)
+{
+	return gpc_format("%s%s", summed ? SUMMED : "", id);
+}
+
+const char *gpc_objects_upload_id(const char *upload, bool *ret_summed)
+{
+	bool summed = upload && gpc_starts_with(upload, SUMMED);
+
+	if (ret_summed)
+		*ret_summed = summed;
+	return summed ? upload + strlen(SUMMED) : upload;
+}
+
 static int read_id(struct begin *b, const struct gpc_reply *reply,
 	struct gpc_error *err)
 {
+	const struct gpc_bucket_rules *rules = b->t.bucket->rules;
+	bool summed = b->asks && rules->grants_sums(reply);
 	gpc_autoptr(gpc_xml) *root = NULL;
 	int r = gpc_bucket_xml(reply, &root, err);
+	const char *id;
 
 	if (r < 0)
 		return gpc_wrap(err, r, "%s", b->t.what);
-	b->t.text = gpc_strdup(gpc_xml_text(root, "UploadId"));
-	if (!*b->t.text)
+	id = gpc_xml_text(root, "UploadId");
+	if (!*id || gpc_starts_with(id, SUMMED))
 		return gpc_fail(err, GPC_EPROTO, "%s: the server began an upload "
 			"but did not name it", b->t.what);
+	b->t.text = name_of(id, summed);
+	if (gpc_bucket_op_may_tell(&b->t.op) && !summed)
+		atomic_store(&b->t.bucket->has_no_sums, true);
 	return 0;
 }
+
+static void go_without_sums(struct begin *b);
 
 /* Stand-ins for Cloud Storage mostly have its JSON API alone. */
 static int explain(struct begin *b, int r, struct gpc_error *err)
 {
 	const struct gpc_bucket *k = b->t.bucket;
 
-	gpc_objects_explain(k, b->has_class, err);
+	gpc_objects_explain(k, b->storage_class != NULL, err);
 	if (!k->rules->parts || !k->address.custom || (err->http != 404 &&
 		err->http != 405 && err->http != 501) || r == -GPC_ECONFIG)
 		return r;
@@ -218,6 +246,11 @@ static void begun(void *arg, int r, const struct gpc_reply *reply,
 {
 	struct begin *b = arg;
 
+	b->repeated |= reply->tries > 1;
+	if (r < 0 && b->asks && (err->http == 400 || err->http == 501)) {
+		go_without_sums(b);
+		return;
+	}
 	if (r == 0) {
 		r = read_id(b, reply, &b->t.why);
 	} else {
@@ -225,14 +258,13 @@ static void begun(void *arg, int r, const struct gpc_reply *reply,
 		r = explain(b, r, &b->t.why);
 	}
 	b->r = r;
-	if (reply->tries > 1 && r != -GPC_ECANCELED && r != -GPC_EUNSUPPORTED)
+	if (b->repeated && r != -GPC_ECANCELED && r != -GPC_EUNSUPPORTED)
 		sweep(b);
 	else
 		end(b);
 }
 
-static int start(struct begin *b, const struct gpc_object_options *options,
-	struct gpc_error *err)
+static int start(struct begin *b, struct gpc_error *err)
 {
 	const struct gpc_bucket_rules *rules = b->t.bucket->rules;
 	struct gpc_bucket_op *op = &b->t.op;
@@ -240,16 +272,28 @@ static int start(struct begin *b, const struct gpc_object_options *options,
 
 	if (r < 0)
 		return r;
-	b->whole = gpc_strdup(op->key);
+	gpc_set_str(&b->whole, op->key);
 	gpc_pairs_add(&op->request.url.query, "uploads", "");
 	gpc_pairs_add(&op->request.headers, "content-type",
 		"application/octet-stream");
-	if (b->has_class)
+	if (b->storage_class)
 		gpc_pairs_add(&op->request.headers, rules->storage_class,
-			options->storage_class);
+			b->storage_class);
+	b->asks = b->asks && gpc_bucket_op_may_tell(op);
+	if (b->asks)
+		rules->ask_for_sums(&op->request);
 	if (rules->parts)
 		rules->parts(op);
 	return gpc_objects_task_send(&b->t, begun, err);
+}
+
+/* Servers that are not Amazon's may refuse what they do not know. */
+static void go_without_sums(struct begin *b)
+{
+	struct gpc_error own = {0};
+
+	b->asks = false;
+	gpc_objects_task_went_on(&b->t, start(b, &own), &own);
 }
 
 int gpc_objects_begin(struct gpc_objects *o, struct gpc_net_loop *loop,
@@ -270,7 +314,8 @@ int gpc_objects_begin(struct gpc_objects *o, struct gpc_net_loop *loop,
 	if (r < 0)
 		return r;
 	b->t.clear = clear;
-	b->has_class = options && options->storage_class;
+	b->storage_class = gpc_strdup(options ? options->storage_class : NULL);
+	b->asks = !atomic_load(&o->bucket->has_no_sums);
 	b->began_ms = gpc_boot_ms();
-	return gpc_objects_task_started(&b->t, start(b, options, err));
+	return gpc_objects_task_started(&b->t, start(b, err));
 }

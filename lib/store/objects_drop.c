@@ -75,6 +75,6 @@ int gpc_objects_drop(struct gpc_objects *o, struct gpc_net_loop *loop,
 	if (r < 0)
 		return r;
 	d->t.clear = clear;
-	d->upload = gpc_strdup(upload);
+	d->upload = gpc_strdup(gpc_objects_upload_id(upload, NULL));
 	return gpc_objects_task_started(&d->t, ask(d, "DELETE", dropped, err));
 }

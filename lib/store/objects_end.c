@@ -165,7 +165,8 @@ static int start(struct ending *e, const char *upload, struct gpc_error *err)
 
 	if (r < 0)
 		return r;
-	gpc_pairs_add(&op->request.url.query, "uploadId", upload);
+	gpc_pairs_add(&op->request.url.query, "uploadId",
+		gpc_objects_upload_id(upload, &op->tells));
 	gpc_pairs_add(&op->request.headers, "content-type", "application/xml");
 	e->body = (struct gpc_body){ .data = gpc_buf_str(&e->xml), .fd = -1,
 		.size = e->xml.len };

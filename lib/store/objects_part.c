@@ -37,7 +37,8 @@ static int start(struct part *p, const char *upload, int number,
 	if (r < 0)
 		return r;
 	gpc_pairs_setf(&op->request.url.query, "partNumber", "%d", number);
-	gpc_pairs_add(&op->request.url.query, "uploadId", upload);
+	gpc_pairs_add(&op->request.url.query, "uploadId",
+		gpc_objects_upload_id(upload, &op->tells));
 	op->request.body = p->body;
 	r = gpc_bucket_op_check(op, &p->body, err);
 	if (r < 0)

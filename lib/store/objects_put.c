@@ -73,6 +73,8 @@ static int start(struct put *p, const char *storage_class, struct gpc_error *err
 	if (storage_class)
 		gpc_pairs_add(&op->request.headers, rules->storage_class,
 			storage_class);
+	op->tells = gpc_bucket_op_may_tell(op) &&
+		atomic_load(&p->t.bucket->checks_sums);
 	r = gpc_bucket_op_check(op, &p->body, err);
 	if (r == 0 && rules->writes)
 		rules->writes(op, storage_class);

@@ -13,7 +13,7 @@ What: "do" is one of
   cut       the connection breaks when `bytes` of an upload came
   truncate  the body ends after `bytes`, and the connection
   trickle   the body comes at `rate` bytes/s; "direction": "in" for uploads
-  corrupt   the byte at `at` arrives inverted
+  corrupt   the byte at `at` arrives inverted; "direction": "in" for uploads
   late      no answer (reset), and the effect comes after `ms`; "reply": "ok" says
             that it is done, "error" is a 500
   error-200 CompleteMultipartUpload and CopyObject: status 200 with an error for a

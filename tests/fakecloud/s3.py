@@ -75,6 +75,9 @@ class S3(RestStore):
         unsigned = given in (sigv4.UNSIGNED, awschunked.UNSIGNED_TRAILER)
         if unsigned and not request.tls and not self.settings["unsigned_http"]:
             raise Failure(400, "InvalidRequest", "An unsigned payload is taken over TLS only")
+        if given == sigv4.UNSIGNED and request.tls and not self.settings["unsigned_tls"]:
+            raise Failure(403, "AccessDenied", "User is not authorized to perform this "
+                          "action with an explicit deny in a resource-based policy")
         if not re.fullmatch("[0-9a-f]{64}", given) and not unsigned \
                 and given not in awschunked.SIGNED:
             raise Failure(400, "InvalidArgument", "x-amz-content-sha256 must be "
@@ -229,6 +232,8 @@ class S3(RestStore):
 
     def given_checksums(self, request):
         found = {}
+        if self.settings["sums"] != "know":
+            return found
         for name in CHECKSUMS:
             value = request.get("x-amz-checksum-" + name)
             if value is not None:
@@ -261,6 +266,8 @@ class S3(RestStore):
         return given
 
     def put_headers(self, made):
+        if self.settings["answer_sums"] and not made.checksums:
+            self.sum_itself(made)
         return [("x-amz-server-side-encryption", "AES256")] + self.version(made) + \
             checksum_headers(made)
 
@@ -283,8 +290,11 @@ class S3(RestStore):
 
     def begin_upload(self, request, upload):
         algorithm = (request.get("x-amz-checksum-algorithm") or "").lower()
-        if not algorithm:
+        if not algorithm or self.settings["sums"] == "ignore":
             return []
+        if self.settings["sums"] == "refuse":
+            raise Failure(501, "NotImplemented", "A header you provided implies "
+                          "functionality that is not implemented")
         if algorithm not in CHECKSUMS:
             raise Failure(400, "InvalidRequest", "Checksum algorithm provided is "
                           "unsupported. Please try again with any of the valid types: "
@@ -351,10 +361,14 @@ class S3(RestStore):
     def whole_headers(self, request, found):
         if (request.get("x-amz-checksum-mode") or "").upper() != "ENABLED":
             return []
-        if not found.checksums:  # S3 has its own when none was given
-            raw = sums.joined("crc64nvme", [found.blob])
-            found.checksums = {"crc64nvme": base64.b64encode(raw).decode()}
+        if not found.checksums:
+            self.sum_itself(found)
         return checksum_headers(found) + [("x-amz-checksum-type", found.checksum_type)]
+
+    def sum_itself(self, made):
+        """S3 has a checksum of its own where none was given."""
+        raw = sums.joined("crc64nvme", [made.blob])
+        made.checksums = {"crc64nvme": base64.b64encode(raw).decode()}
 
     def check_archived(self, found):
         if found.storage_class in ARCHIVES and not found.restored:

@@ -10,7 +10,7 @@ import threading
 import time
 import traceback
 
-from . import http1, multipart
+from . import blob, http1, multipart
 from .http1 import Answer, Closed, Failure
 
 LOST = object()  # instead of an answer: the connection breaks
@@ -147,7 +147,10 @@ class Server:
     def note(self, entry, request, fault):
         entry.update(operation=request.operation, bucket=request.bucket, key=request.key,
                      query=request.query, range=request.get("range"), fault=fault.do if fault else None,
-                     identity=getattr(request.identity, "arn", None))
+                     identity=getattr(request.identity, "arn", None),
+                     payload=request.get("x-amz-content-sha256"),
+                     sums={n: v for n, v in request.headers
+                           if n.startswith("x-amz-checksum-")})
 
     # -- faults
 
@@ -188,6 +191,10 @@ class Server:
             if hasattr(service, "cut_off"):
                 service.cut_off(request)
             raise Broken() from None
+        if fault and fault.do == "corrupt" and fault.get("direction") == "in":
+            raw = bytearray(bytes(request.body))
+            raw[fault.get("at", 0)] ^= 0xff
+            request.body = blob.Blob([bytes(raw)])
 
     def refuse(self, connection, request, service, fault):
         """Nothing is done; the body is read all the same, unless `early`."""
@@ -249,7 +256,7 @@ class Server:
             options["cut"] = fault.get("bytes", 0)
         elif fault and fault.do == "trickle" and fault.get("direction") != "in":
             options["rate"] = fault.get("rate", 1024)
-        elif fault and fault.do == "corrupt":
+        elif fault and fault.do == "corrupt" and fault.get("direction") != "in":
             options["spoil"] = fault.get("at", 0)
         elif fault and fault.do == "touch" and fault.get("bytes") is not None:
             options["cut"] = fault.get("bytes")

@@ -17,6 +17,9 @@ DEFAULTS = {
     "race_409": False,           # conditional creates of one key at a time get 409
     "min_part": 5 << 20,         # bytes of every part but the last
     "unsigned_http": False,      # take UNSIGNED-PAYLOAD without TLS
+    "unsigned_tls": True,        # and with it; off: 403, as policies can have it
+    "sums": "know",              # x-amz-checksum-*: know | ignore | refuse (501)
+    "answer_sums": False,        # S3 puts are answered with the CRC64NVME of S3's own
     "wrong_region": "301",       # how S3 names a bucket's region: 301 | 307 | 400
     "list_max": 1000,            # keys in a page
     "complete_again": False,     # a repeated CompleteMultipartUpload succeeds

@@ -23,6 +23,7 @@ struct bed {
 	int in;
 	char *dir;
 	char *s3, *oss, *gcs, *control, *oauth2;
+	char *s3_tls, *ca_file;         /* or NULL */
 	struct gpc_net *net;
 };
 
@@ -31,13 +32,39 @@ static struct gpc_error err;
 static inline void bed_exec(int in, const char *dir)
 {
 	gpc_autostr *ready = gpc_path_join(dir, "ready.json");
+	gpc_autostr *cert = gpc_path_join(dir, "cert.pem");
+	gpc_autostr *cert_option = gpc_format("--cert=%s", cert);
+	gpc_autostr *key_option = gpc_format("--key=%s/key.pem", dir);
 
 	dup2(in, 0);
 	if (chdir(GPC_TEST_SOURCE "/tests") != 0)
 		_exit(126);
+	/* the last two only where there is a certificate */
 	execlp("python3", "python3", "-B", "-m", "fakecloud", "--dir", dir,
-		"--ready", ready, "--until-eof", (char *)NULL);
+		"--ready", ready, "--until-eof", access(cert, R_OK) == 0 ?
+		cert_option : (char *)NULL, key_option, (char *)NULL);
 	_exit(127);
+}
+
+/* For bed_start_tls: of localhost, and its own authority. */
+static inline void bed_certificate(const char *dir)
+{
+	gpc_autostr *cert = gpc_path_join(dir, "cert.pem");
+	gpc_autostr *key = gpc_path_join(dir, "key.pem");
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		freopen("/dev/null", "w", stderr);
+		execlp("openssl", "openssl", "req", "-x509", "-newkey", "ec",
+			"-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30",
+			"-subj", "/CN=localhost", "-addext",
+			"subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key,
+			"-out", cert, (char *)NULL);
+		_exit(127);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 }
 
 static inline struct gpc_json *bed_wait(struct bed *b)
@@ -97,15 +124,17 @@ static inline void bed_environment(const char *dir)
 	setenv("no_proxy", "*", 1);
 }
 
-static inline void bed_start(struct bed *b)
+static inline void bed_start_with(struct bed *b, bool tls)
 {
 	gpc_autoptr(gpc_json) *ready = NULL;
-	const struct gpc_json *http;
-	const struct gpc_net_settings settings = {0};
+	const struct gpc_json *http, *https;
+	struct gpc_net_settings settings = {0};
 	int in[2];
 
 	*b = (struct bed){ .dir = scratch() };
 	bed_environment(b->dir);
+	if (tls)
+		bed_certificate(b->dir);
 	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
 	b->pid = fork();
 	if (b->pid == 0)
@@ -120,7 +149,22 @@ static inline void bed_start(struct bed *b)
 	b->control = gpc_strdup(gpc_json_get_str(http, "control"));
 	b->oauth2 = gpc_strdup(gpc_json_get_str(http, "oauth2"));
 	bed_keys(b, gpc_json_get(ready, "config"));
+	https = gpc_json_get(ready, "https");
+	b->s3_tls = gpc_strdup(gpc_json_get_str(https, "s3"));
+	b->ca_file = tls ? gpc_path_join(b->dir, "cert.pem") : NULL;
+	settings.ca_file = b->ca_file;
 	b->net = gpc_net_new(&settings);
+}
+
+static inline void bed_start(struct bed *b)
+{
+	bed_start_with(b, false);
+}
+
+/* With ports for https as well. */
+static inline void bed_start_tls(struct bed *b)
+{
+	bed_start_with(b, true);
 }
 
 static inline void bed_end(struct bed *b)
@@ -135,6 +179,8 @@ static inline void bed_end(struct bed *b)
 	free(b->gcs);
 	free(b->control);
 	free(b->oauth2);
+	free(b->s3_tls);
+	free(b->ca_file);
 }
 
 /* Asks the control channel. Owned. */
