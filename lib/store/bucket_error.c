@@ -79,39 +79,3 @@ enum gpc_net_verdict gpc_bucket_refuse(const struct gpc_reply *reply,
 		gpc_hint(err, "%s", hint);
 	return k->verdict;
 }
-
-/* Without its first <Key>. */
-static int parse_without_key(const struct gpc_buf *body, struct gpc_xml **ret_root,
-	struct gpc_error *err)
-{
-	const char *text = gpc_buf_str(body);
-	const char *from = strstr(text, "<Key>");
-	const char *to = from ? strstr(from, "</Key>") : NULL;
-	gpc_auto(gpc_buf) struct gpc_buf rest = {0};
-
-	if (!to)
-		return gpc_fail(err, GPC_EPROTO, "not XML");
-	to += strlen("</Key>");
-	gpc_buf_add(&rest, text, (size_t)(from - text));
-	gpc_buf_adds(&rest, to);
-	return gpc_xml_parse(gpc_buf_str(&rest), rest.len, ret_root, err);
-}
-
-int gpc_bucket_xml(const struct gpc_reply *reply, struct gpc_xml **ret_root,
-	struct gpc_error *err)
-{
-	const struct gpc_buf *body = &reply->body;
-	int r = gpc_xml_parse(gpc_buf_str(body), body->len, ret_root, err);
-
-	return r == -GPC_EPROTO &&
-		parse_without_key(body, ret_root, NULL) == 0 ? 0 : r;
-}
-
-struct gpc_xml *gpc_bucket_xml_error(const struct gpc_reply *reply)
-{
-	gpc_autoptr(gpc_xml) *root = NULL;
-
-	if (!reply->body.len || gpc_bucket_xml(reply, &root, NULL) < 0)
-		return NULL;
-	return gpc_eq(root->name, "Error") ? gpc_steal(&root) : NULL;
-}

@@ -25,8 +25,8 @@ struct gpc_bucket_refusal {
 /* Sets err. */
 enum gpc_net_verdict gpc_bucket_refuse(const struct gpc_reply *reply,
 	const struct gpc_bucket_refusal *how, struct gpc_error *err);
-/* A body that is XML. A key within it may hold what XML cannot: then it is left out.
- * GPC_EPROTO. */
+/* A body that is XML. What XML cannot hold, which a key within it may have, becomes a
+ * question mark. GPC_EPROTO. */
 int gpc_bucket_xml(const struct gpc_reply *reply, struct gpc_xml **ret_root,
 	struct gpc_error *err) gpc_must_check;
 /* The body's root, where that is an <Error>; owned, NULL else. */

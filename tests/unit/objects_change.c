@@ -115,6 +115,48 @@ TEST(parts_come_in_any_order)
 		}
 }
 
+static int count_requests(int kind)
+{
+	gpc_autostr *what = gpc_format("requests?service=%s", services[kind]);
+	gpc_autoptr(gpc_json) *j = bed_control(&bed, what, NULL);
+	const struct gpc_json *q = gpc_json_first(gpc_json_get(j, "requests"));
+	int n = 0;
+
+	for (; q; q = gpc_json_next(q))
+		n++;
+	return n;
+}
+
+/* Answers repeat the key: that must cost no further look, and hide no reason. */
+TEST(answers_may_repeat_what_xml_cannot_say)
+{
+	static const char *const nasty[] = { "\x01", "a\x1f&#x1;&#27;b",
+		"\xef\xbf\xbf\xef\xbf\xbe<&>\x08" };
+	const struct gpc_body body = { .data = "x", .size = 1 };
+	gpc_autostr *data = large_data();
+
+	for (int kind = 0; kind < KINDS; kind++)
+		for (size_t i = 0; i < COUNT(nasty); i++) {
+			gpc_autoptr(gpc_objects) *o = open_kind(kind);
+			struct gpc_net_loop *loop = gpc_net_loop_borrow(bed.net);
+			gpc_auto(outcome) struct outcome out = {0};
+			struct gpc_object_part parts[3] = {0};
+			gpc_autostr *upload = NULL;
+			int before = count_requests(kind);
+
+			upload = begin_upload(o, nasty[i], NULL);
+			send_parts(o, nasty[i], upload, data, LARGE, parts);
+			assert_ok(end_upload(o, nasty[i], upload, parts, 3, NULL));
+			assert_int_equal(count_requests(kind) - before, 5);
+			is_there(o, nasty[i], data);
+			assert_ok(gpc_objects_part(o, loop, nasty[i], "none", 1,
+				&body, done, &out, &err));
+			assert_int_equal(finish(loop, &out), -GPC_ENOTFOUND);
+			assert_non_null(strstr(out.err.msg, "NoSuchUpload"));
+			free_parts(parts);
+		}
+}
+
 TEST(lost_answers_of_uploads_are_settled)
 {
 	static const char *const lost[] = {
@@ -326,6 +368,7 @@ int main(void)
 		OVER_SERVERS(many_run_at_once),
 		OVER_SERVERS(loops_may_end_before_their_requests),
 		OVER_SERVERS(parts_come_in_any_order),
+		OVER_SERVERS(answers_may_repeat_what_xml_cannot_say),
 		OVER_SERVERS(lost_answers_of_uploads_are_settled),
 		OVER_SERVERS(uploads_of_others_are_left_alone),
 		OVER_SERVERS(uploads_if_absent_have_one_winner),
