@@ -48,6 +48,17 @@ static void blank(struct detail *d)
 }
 
 /* --- how it is ------------------------------------------------------------- */
+static void add_uploads(struct detail *d, const struct gpc_view *v)
+{
+	gpc_autostr *files = gpc_phrase_count(v->upload_files, "file");
+	gpc_autostr *size = gpc_phrase_size(v->upload_bytes);
+	gpc_autostr *text = gpc_format("%s, %s, to be brought to file_mounts' buckets",
+		files, size);
+
+	if (v->upload_files)
+		row(d, "Uploads:", text);
+}
+
 static void add_state(struct detail *d, const struct gpc_view *v)
 {
 	const struct gpc_job_state *st = &v->state;
@@ -63,6 +74,7 @@ static void add_state(struct detail *d, const struct gpc_view *v)
 		row(d, "Note:", v->note);
 	if (st->cancel && !gpc_job_status_is_end(st->status))
 		row(d, "", "asked to end");
+	add_uploads(d, v);
 }
 
 static void add_times(struct detail *d, const struct gpc_view *v)

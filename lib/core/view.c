@@ -123,20 +123,31 @@ static char *supervisor_note(const struct gpc_view *v)
 	return gpc_strdup(gpc_json_get_str(j, "note"));
 }
 
-/* The note of the first rank that has one to tell. */
-static char *agent_note(struct gpc_session *s, const struct gpc_view *v)
+static uint64_t count_of(const struct gpc_json *uploads, const char *name)
+{
+	int64_t n = gpc_json_get_int(uploads, name, 0);
+
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+/* What the nodes say: the note of the first rank that has one to tell, if there is none
+ * yet, and what all have still to upload. */
+static void add_beats(struct gpc_session *s, struct gpc_view *v)
 {
 	for (int rank = 0; rank < v->state.num_nodes; rank++) {
 		gpc_auto(gpc_beat) struct gpc_beat beat = {0};
+		const struct gpc_json *uploads;
 		bool found = false;
 
 		if (gpc_facts_beat(s->store, v->job.id, v->state.attempt, rank,
 			&beat, &found, NULL) < 0 || !found)
 			continue;
-		if (beat.note)
-			return gpc_strdup(beat.note);
+		if (!v->note)
+			v->note = gpc_strdup(beat.note);
+		uploads = gpc_json_get(beat.rest, "uploads");
+		v->upload_files += count_of(uploads, "files");
+		v->upload_bytes += count_of(uploads, "bytes");
 	}
-	return NULL;
 }
 
 static int64_t running_ms(struct gpc_view *v, int64_t now)
@@ -218,8 +229,8 @@ int gpc_view_load(struct gpc_session *s, const char *job, struct gpc_view *ret_v
 		v.note = store_note(s);
 	if (!v.note && !gpc_job_status_is_end(v.state.status))
 		v.note = supervisor_note(&v);
-	if (!v.note && !cared_for && in_attempt(v.state.status))
-		v.note = agent_note(s, &v);
+	if (!cared_for && in_attempt(v.state.status))
+		add_beats(s, &v);
 	*ret_v = v;
 	v = (struct gpc_view) {0};
 	return 0;
@@ -503,6 +514,15 @@ static void set_current(struct gpc_json *j, struct gpc_session *s,
 		gpc_json_set_str(j, "notify_failed", failed);
 }
 
+static struct gpc_json *uploads_json(const struct gpc_view *v)
+{
+	struct gpc_json *j = gpc_json_object();
+
+	gpc_json_set_int(j, "files", (int64_t)v->upload_files);
+	gpc_json_set_int(j, "bytes", (int64_t)v->upload_bytes);
+	return j;
+}
+
 struct gpc_json *gpc_view_json(struct gpc_session *s, const struct gpc_view *v)
 {
 	const struct gpc_job_state *st = &v->state;
@@ -536,6 +556,8 @@ struct gpc_json *gpc_view_json(struct gpc_session *s, const struct gpc_view *v)
 	}
 	gpc_json_set_str(j, "workspace", v->job.workspace);
 	gpc_json_set_str(j, "note", v->note);
+	if (v->upload_files)
+		gpc_json_set(j, "uploads", uploads_json(v));
 	if (!gpc_view_is_over(v))
 		gpc_json_set(j, "supervisor", v->supervisor ?
 			gpc_supervisor_words_json(s, v->supervisor) :

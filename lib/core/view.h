@@ -19,6 +19,8 @@ struct gpc_view {
 	struct gpc_money rate;        /* per hour now */
 	int64_t ran_ms;               /* running time so far */
 	char *note;                   /* what it waits for, or what a node said */
+	uint64_t upload_files, upload_bytes; /* that wait on its nodes, for the buckets
+	                               * of file_mounts; 0 where nobody looked */
 	char *supervisor;             /* its record's text, "" = none; NULL when
 	                               * the job is over */
 };

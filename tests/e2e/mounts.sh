@@ -99,12 +99,12 @@ AWS_SECRET_ACCESS_KEY=wrong
 refused 4 "file_mounts.d" "credentials that are refused" "d: $(url set/)"
 AWS_SECRET_ACCESS_KEY=$right
 control POST objects '{"service": "s3", "bucket": "bucket", "prefix": "large/", "count": 3,
-	"size": 1073741824}' >/dev/null
+	"size": 536870912}' >/dev/null
 spec 'echo hi' "d: $(url large/)"
-echo 'resources: {disk_size: 2}' >>job.yaml
+echo 'resources: {disk_size: 1}' >>job.yaml
 run gpc submit -q job.yaml
 is "$rc" 3 "more than resources.disk_size: exit 3" || note "$err"
-like "$err" "have 3 GiB, more than the 2 GiB of resources.disk_size" "and says so"
+like "$err" "have 1.5 GiB, more than the 1 GiB of resources.disk_size" "and says so"
 spec 'echo hi' "d: $(url set/)"
 echo 'resources: {disk_size: 1000000}' >>job.yaml
 run gpc submit --dry-run job.yaml
@@ -112,7 +112,7 @@ is "$rc" 0 "a larger disk than this machine has is no error"
 like "$err" "job.yaml:[0-9]*:[0-9]*: resources.disk_size asks for 976.6 TiB, and this machine has .* free" \
 	"but a warning"
 spec 'echo hi' "d: $(url large/)" "e: {source: '$(url large/)', mode: COPY}"
-echo 'resources: {disk_size: 4}' >>job.yaml
+echo 'resources: {disk_size: 2}' >>job.yaml
 run gpc submit -q job.yaml
 is "$rc" 3 "more than that together: exit 3" || note "$err"
 is "$(jobs_made)" "$made" "no job was made by any"
@@ -126,7 +126,7 @@ run gpc submit --dry-run job.yaml
 like "$err" "copied to each node \(COPY\)" "is copied"
 like "$err" "instead of MOUNT: .*no FUSE tool" "and the plan says why"
 spec 'true' "d: {source: '$(url large)', $only_read}"
-echo 'resources: {disk_size: 4}' >>job.yaml
+echo 'resources: {disk_size: 2}' >>job.yaml
 run gpc submit --dry-run job.yaml
 like "$err" "MOUNT_CACHED, only read" "but not what takes more than half the disk" || note "$err"
 
@@ -207,6 +207,15 @@ is "$(objects shut/ | sort | tr '\n' ' ')" "shut/a shut/c " "the others are ther
 run gpc pull "$job" pulled
 is "$(cat pulled/not-uploaded/0/out/b)" 2 "pull fetches the file"
 no_faults
+# More failures than one upload bears: the last round is begun again.
+fault '{"service": "s3", "operation": "PutObject", "prefix": "ill/a", "count": 7,
+	"do": "error", "status": 500, "code": "InternalError"}'
+spec 'echo 1 >out/a; sleep 0.1; echo 2 >out/b' "$(cached ill)"
+since=$(seen)
+run gpc submit -q job.yaml
+is "$rc:$(uploads "$since")" "0:ill/a ill/b " "an ill service is asked again, and nothing overtakes" ||
+	note "$err"
+no_faults
 
 # Its end by others: what is left goes all the same, but not what was being written when it
 # was killed if another attempt goes on.
@@ -231,8 +240,8 @@ is "$(objects stop/ | sort | tr '\n' ' ')" "stop/late stop/whole " "a job that i
 
 # --- when it goes wrong on the node --------------------------------------------------
 spec 'cat set/a.txt' "set: $(url set/)"
-fault '{"service": "s3", "operation": "GetObject", "prefix": "set/a.txt", "count": 7,
-	"do": "error", "status": 503}'
+fault '{"service": "s3", "operation": "GetObject", "prefix": "set/a.txt", "count": 6,
+	"do": "error", "status": 500, "code": "InternalError"}'
 run gpc submit -q job.yaml
 is "$rc:$out" 0:one "an ill service is asked again" || note "$err"
 no_faults

@@ -137,6 +137,41 @@ static void spoil(struct lab *lab, const char *job, const char *name,
 		&err));
 }
 
+/* What waits for the buckets of file_mounts, as the nodes say it. */
+TEST(uploads_that_wait_are_counted)
+{
+	static const struct { const char *uploads; uint64_t files, bytes; } cases[] = {
+		{ "{\"files\":2,\"bytes\":3000}", 2, 3000 },
+		{ "{\"files\":0,\"bytes\":0}", 0, 0 },
+		{ "{\"files\":-2,\"bytes\":\"many\"}", 0, 0 },
+		{ "[7]", 0, 0 },
+	};
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+
+	run(lab, sv, job);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		gpc_auto(gpc_view) struct gpc_view v = {0};
+		gpc_autostr *beat = gpc_format("{\"v\":1,\"n\":%zu,\"phase\":"
+			"\"run\",\"note\":\"slow\",\"uploads\":%s}", 9 + i,
+			cases[i].uploads);
+		gpc_autoptr(gpc_json) *j = NULL;
+		struct gpc_error err;
+
+		spoil(lab, job, "0/beat", beat);
+		assert_ok(gpc_view_load(lab->s, job, &v, &err));
+		assert_int_equal(v.upload_files, cases[i].files);
+		assert_int_equal(v.upload_bytes, cases[i].bytes);
+		assert_string_equal(v.note, "slow");
+		j = gpc_view_json(lab->s, &v);
+		assert_int_equal(gpc_json_get_int(gpc_json_get(j, "uploads"),
+			"bytes", -1), cases[i].files ? 3000 : -1);
+	}
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
 TEST(hostile_facts_are_named)
 {
 	static const char *const texts[] = {
@@ -602,6 +637,7 @@ int main(void)
 		cmocka_unit_test(a_finished_job_looks_finished_at_once),
 		cmocka_unit_test(who_slept_over_the_end_tells_its_time),
 		cmocka_unit_test(an_end_that_recovers_is_not_derived),
+		cmocka_unit_test(uploads_that_wait_are_counted),
 		cmocka_unit_test(hostile_facts_are_named),
 		cmocka_unit_test(a_newer_exit_is_an_error),
 		cmocka_unit_test(

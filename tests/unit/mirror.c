@@ -437,6 +437,31 @@ TEST(lost_answers_do_no_harm)
 	assert_there("b");
 }
 
+/* The other services' deletions and times are their own. */
+TEST(other_services_do_the_same)
+{
+	static const char *const schemes[] = {"oss", "gs"};
+
+	for (size_t i = 0; i < COUNT(schemes); i++) {
+		gpc_autostr *root = gpc_format("%s/out-%s", folder, schemes[i]);
+		gpc_autostr *url = gpc_format("%s://bucket/runs/?endpoint=%s",
+			schemes[i], i ? server.gcs : server.oss);
+
+		assert_ok(gpc_mkdirs(root, 0755, &err));
+		bed_tell(&server, "reset", "{}");
+		gpc_mirror_free(mirror);
+		mirror = gpc_mirror_new("out", url, root, NULL);
+		take();
+		make("a", "1", 0);
+		make("b/c d", "1", 1);
+		go_last();
+		assert_there("a b/c d");
+		drop("a");
+		go();
+		assert_there("b/c d");
+	}
+}
+
 TEST(a_large_file_goes_in_parts)
 {
 	gpc_autostr *path = NULL;
@@ -501,6 +526,7 @@ int main(void)
 		OVER(one_that_is_refused_does_not_hold_up_the_others),
 		OVER(nothing_overtakes_what_time_may_heal),
 		OVER(lost_answers_do_no_harm),
+		OVER(other_services_do_the_same),
 		OVER(a_large_file_goes_in_parts),
 		OVER(what_changes_before_its_turn_waits),
 		OVER(a_cancel_ends_it),
