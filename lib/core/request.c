@@ -208,10 +208,13 @@ static int check_resumable(struct gpc_session *s, struct gpc_journal *j,
 	struct gpc_swept swept = {0};
 	int r = 0;
 
-	if (!gpc_job_status_is_end(j->state.status))
-		return gpc_fail(err, GPC_ECONFLICT,
-			"job %s has not ended: it is %s", j->job,
-			gpc_job_status_to_str(j->state.status));
+	if (!gpc_job_status_is_end(j->state.status)) {
+		r = gpc_fail(err, GPC_ECONFLICT, "job %s has not ended: it is %s",
+			j->job, gpc_job_status_to_str(j->state.status));
+		gpc_hint(err, "`gpucloud wait %s` waits for its end, `gpucloud "
+			"cancel %s` ends it", j->job, j->job);
+		return r;
+	}
 	if (j->state.removing)
 		return gpc_fail(err, GPC_ECONFLICT,
 			"job %s is being removed by `gpucloud prune`", j->job);
