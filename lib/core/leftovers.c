@@ -10,6 +10,7 @@
 #include "record/hooks.h"
 #include "record/journal.h"
 #include "record/keys.h"
+#include "record/secrets.h"
 
 #define SECRETS "secrets/"
 #define LIVE "index/live/"
@@ -66,7 +67,7 @@ static int sweep_secret(struct gpc_session *s, const char *key,
 
 	if (r < 0 || (r == 1 && (hook || !is_over(s, job))))
 		return r < 0 ? r : 0;
-	return gpc_store_del(s->store, key, err);
+	return gpc_secrets_drop(s->store, key, err);
 }
 
 /* "<unix s>-<job>.json" */

@@ -27,6 +27,7 @@
 #include "record/job.h"
 #include "record/journal.h"
 #include "record/keys.h"
+#include "record/secrets.h"
 
 #define TRIES 100
 #define JOBS_LIST "the list of jobs"
@@ -309,7 +310,7 @@ static int delete_all(struct removing *m, struct gpc_error *err)
 	if (r == 0)
 		r = forget_once(m, err);
 	if (r == 0)
-		r = gpc_store_del(s, gpc_key_secrets(key, job), err);
+		r = gpc_secrets_drop(s, gpc_key_secrets(key, job), err);
 	if (r == 0)
 		r = gpc_hooks_drop(s, job, err);
 	if (r == 0)

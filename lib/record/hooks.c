@@ -86,7 +86,7 @@ int gpc_hooks_drop(struct gpc_store *s, const char *job, struct gpc_error *err)
 		&keys, err);
 
 	for (size_t i = 0; r == 0 && i < keys.n; i++)
-		r = gpc_store_del(s, keys.v[i], err);
+		r = gpc_secrets_drop(s, keys.v[i], err);
 	return r;
 }
 

@@ -38,6 +38,14 @@ int gpc_secrets_put_text(struct gpc_store *s, const char *key, char *text,
 	return r;
 }
 
+int gpc_secrets_drop(struct gpc_store *s, const char *key,
+	struct gpc_error *err)
+{
+	int r = gpc_store_del(s, key, err);
+
+	return r == -GPC_EAUTH && (s->caps & GPC_STORE_LOCAL) ? 0 : r;
+}
+
 int gpc_secrets_put(struct gpc_store *s, const char *job,
 	const struct gpc_pairs *secrets, struct gpc_error *err)
 {

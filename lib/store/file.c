@@ -4,9 +4,8 @@
  * temporary file in the same folder, are made durable, and then get the name by
  * link (if-absent: exactly one of several writers can have it) or by rename (a
  * plain put: old bytes or new, never a mixture). NFS may answer EEXIST to one's
- * own success, so the inode decides. Everything goes through one descriptor of
- * the root, so that a store that is deleted under us is an error and not a new
- * empty store. Folders appear with their first object and go with their last.
+ * own success, so the inode decides. Folders appear with their first object and go
+ * with their last. Who may read and write them is said in file_mode.c.
  */
 #include "store/file_parts.h"
 
@@ -40,42 +39,7 @@ static int fail_absent(const struct gpc_store *s, const char *key,
 		state_of(s)->path, key);
 }
 
-/* --- open -------------------------------------------------------------- */
-
-static int file_open(struct gpc_store *s, const char *where, unsigned flags,
-	struct gpc_error *err)
-{
-	struct gpc_file_state *f = s->state;
-	int fd, r;
-
-	if (flags & GPC_STORE_CREATE) {
-		struct gpc_error why = {0};
-
-		r = gpc_mkdirs(where, 0700, &why);
-		if (r < 0 && gpc_file_is_forbidden(why.sys))
-			gpc_hint(&why, "make the folder above it writable for "
-				"this user, or choose another store");
-		if (r < 0 && err)
-			*err = why;
-		if (r < 0)
-			return gpc_wrap(err, r, "store %s", s->url);
-	}
-	fd = open(where, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0) {
-		int sys = errno;
-
-		r = gpc_fail_sys(err, sys, "cannot open the store folder %s",
-			where);
-		if (sys == ENOENT)
-			gpc_hint(err, "the first `gpucloud submit` makes it");
-		return r;
-	}
-	f->root = fd;
-	f->path = gpc_strdup(where);
-	f->watch = gpc_file_watch_new();
-	s->caps = GPC_STORE_IF_ABSENT | GPC_STORE_APPEND | GPC_STORE_LOCAL;
-	return 0;
-}
+/* --- close ------------------------------------------------------------- */
 
 static void file_close(struct gpc_store *s)
 {
@@ -242,7 +206,7 @@ static void file_wait(struct gpc_store *s, const char *prefix, int timeout_ms)
 const struct gpc_store_ops gpc_store_file = {
 	.scheme = "file",
 	.state_size = sizeof(struct gpc_file_state),
-	.open = file_open,
+	.open = gpc_file_open,
 	.close = file_close,
 	.get = file_get,
 	.put = gpc_file_put,

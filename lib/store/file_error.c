@@ -2,16 +2,48 @@
 #include "store/file_parts.h"
 
 #include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 bool gpc_file_is_forbidden(int sys)
 {
 	return sys == EACCES || sys == EPERM || sys == EROFS;
 }
 
+/* Whose the folder is that keeps us out: the store's, or that of its secrets. */
+static bool is_anothers(const struct gpc_file_state *f, const char *key)
+{
+	struct stat st;
+
+	return ((gpc_file_is_secret(key) &&
+		fstatat(f->root, "secrets", &st, 0) == 0) ||
+		fstat(f->root, &st) == 0) && st.st_uid != geteuid();
+}
+
+static void hint_forbidden(const struct gpc_file_state *f, const char *key,
+	struct gpc_error *err)
+{
+	if (f->share && gpc_file_is_secret(key))
+		gpc_hint(err, "a secret is for the user who put it; if the "
+			"folder %s/secrets keeps members of the group out, "
+			"its owner gives it mode %o", f->path,
+			gpc_file_folder_mode(f, key));
+	else if (f->share)
+		gpc_hint(err, "only members of the folder's group may write "
+			"there: ls -ld %s", f->path);
+	else if (is_anothers(f, key))
+		gpc_hint(err, "%s is another user's: " GPC_FILE_HOW_TO_SHARE,
+			f->path);
+	else
+		gpc_hint(err, "make %s writable for this user, or choose "
+			"another store", f->path);
+}
+
 int gpc_file_fail_at(const struct gpc_store *s, const char *verb,
 	const char *key, int sys, struct gpc_error *err)
 {
-	const char *path = ((struct gpc_file_state *)s->state)->path;
+	const struct gpc_file_state *f = s->state;
+	const char *path = f->path;
 
 	if (gpc_file_is_forbidden(sys)) {
 		struct gpc_error why;
@@ -19,8 +51,7 @@ int gpc_file_fail_at(const struct gpc_store *s, const char *verb,
 		(void)gpc_fail_sys(&why, sys, "cannot %s %s/%s", verb, path,
 			key);
 		(void)gpc_fail(err, GPC_EAUTH, "%s", why.msg);
-		gpc_hint(err, "make %s writable for this user, or choose "
-			"another store", path);
+		hint_forbidden(f, key, err);
 		return -GPC_EAUTH;
 	}
 	if (sys == ENOTDIR || sys == EISDIR)

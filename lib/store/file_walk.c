@@ -61,8 +61,12 @@ static void sweep_temp(int fd, const char *dir, const char *name)
 	if (!gpc_starts_with(name, GPC_STORE_TEMP) ||
 		fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
-	if (S_ISREG(st.st_mode) && time(NULL) - st.st_mtime > old)
+	if (time(NULL) - st.st_mtime <= old)
+		return;
+	if (S_ISREG(st.st_mode))
 		unlinkat(fd, name, 0);
+	else if (S_ISDIR(st.st_mode))   /* one that never got its name */
+		unlinkat(fd, name, AT_REMOVEDIR);
 }
 
 /* As many as the outside world has put there: memory may end. */

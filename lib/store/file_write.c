@@ -29,11 +29,6 @@ static const char *path_of(const struct gpc_store *s)
 	return ((const struct gpc_file_state *)s->state)->path;
 }
 
-static unsigned mode_of(const char *key)
-{
-	return gpc_file_is_secret(key) ? 0600 : 0666;
-}
-
 /* --- put --------------------------------------------------------------- */
 
 static int copy_from_fd(int fd, const struct gpc_body *body, const char *name,
@@ -178,8 +173,7 @@ static int put_once(struct gpc_store *s, const char *key,
 		return gpc_fail(err, GPC_ECONFLICT, "%s/%s exists already",
 			f->path, key);
 	temp_name(key, temp);
-	fd = gpc_file_open_beside(f->root, key, temp,
-		O_WRONLY | O_CREAT | O_EXCL, mode_of(key),
+	fd = gpc_file_open_beside(f, key, temp, O_WRONLY | O_CREAT | O_EXCL,
 		flags & GPC_PUT_UNSYNCED);
 	if (fd < 0) {
 		int sys = -fd;
@@ -272,8 +266,8 @@ int gpc_file_append(struct gpc_store *s, const char *key, uint64_t offset,
 
 	if (fd < 0 && errno == ENOENT && offset == 0) {
 		made = true;
-		fd = gpc_file_open_beside(f->root, key, key, O_WRONLY | O_CREAT,
-			mode_of(key), false);
+		fd = gpc_file_open_beside(f, key, key, O_WRONLY | O_CREAT,
+			false);
 		if (fd < 0)
 			errno = -fd;
 	}

@@ -47,6 +47,14 @@ run gpc submit --infra aws job.yaml
 [ "$rc" -ne 0 ]
 ok $? "a provider that is not built"
 like "$err" "aws" "is named"
+for at in /etc/passwd /etc/passwd/x /dev/null /proc/x "$T/work/job.yaml/x"; do
+	run gpc submit --store "$at" job.yaml
+	is "$rc" 3 "$at as the store"
+	like "$err" "the store cannot be $at: .*no folder" "$at: says why"
+	like "$err" "hint: .*--store" "$at: says what to do"
+done
+run gpc status --store /dev/null
+is "$rc" 3 "the same for who only reads"
 is "$(jobs_made)" 0 "no job came of all that"
 
 mkdir tree

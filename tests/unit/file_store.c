@@ -16,6 +16,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/rand.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "record/journal.h"
@@ -55,11 +56,20 @@ static unsigned mode_of(const struct world *w, const char *path)
 	return st.st_mode & 0777;
 }
 
+/* The same with setgid and sticky bits. */
+static unsigned all_of_mode(const char *root, const char *path)
+{
+	gpc_autostr *full = gpc_path_join(root, path);
+	struct stat st;
+
+	assert_int_equal(stat(full, &st), 0);
+	return st.st_mode & 07777;
+}
+
 static void opening(void **state)
 {
 	struct world *w = *state;
 	gpc_autostr *below = gpc_format("file://%s/a/b", w->folder);
-	gpc_autostr *file = gpc_format("%s/plain", w->folder);
 	gpc_autoptr(gpc_store) *s = NULL;
 
 	assert_fails(gpc_store_open(below, 0, NULL, &s, &err), GPC_ENOTFOUND);
@@ -67,11 +77,7 @@ static void opening(void **state)
 	assert_ok(gpc_store_open(below, GPC_STORE_CREATE, NULL, &s, &err));
 	assert_string_equal(s->url, below);
 	assert_int_equal(mode_of(w, "a/b"), 0700);
-	assert_ok(gpc_write_file(file, "x", 1, 0600, &err));
 	gpc_store_free(gpc_steal(&s));
-	assert_int_not_equal(gpc_store_open(file, 0, NULL, &s, &err), 0);
-	assert_int_not_equal(gpc_store_open(file, GPC_STORE_CREATE, NULL, &s,
-		&err), 0);
 	assert_fails(gpc_store_open("s9://x", 0, NULL, &s, &err), GPC_ECONFIG);
 	assert_has(err.hint, "file://");
 	assert_has(err.hint, "mem://");
@@ -94,6 +100,112 @@ static void modes(void **state)
 	assert_int_equal(mode_of(w, "jobs/j"), 0755);
 	assert_ok(gpc_store_del(w->s, "secrets/j", &err));
 	keys_are(w->s, "jobs/j/job.json");
+}
+
+/* Where the root's mode says that a group shares it, no umask matters. */
+static void shared_modes(void **state)
+{
+	static const struct { unsigned root, folder, file, secrets; } rows[] = {
+		{02770, 02770, 0640, 03770}, {02775, 02775, 0644, 03770},
+		{02777, 02777, 0644, 03777}, {03770, 02770, 0640, 03770},
+		{0770, 0700, 0600, 0700}, {02750, 02700, 0600, 02700},
+	};
+	struct world *w = *state;
+	mode_t before = umask(077);
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		gpc_autostr *root = gpc_format("%s/%zu", w->folder, i);
+		gpc_autoptr(gpc_store) *s = NULL;
+
+		assert_int_equal(mkdir(root, 0700), 0);
+		assert_int_equal(chmod(root, rows[i].root), 0);
+		assert_ok(gpc_store_open(root, GPC_STORE_CREATE, NULL, &s, &err));
+		assert_ok(gpc_store_put(s, "a/b/once", "x", 1,
+			GPC_PUT_IF_ABSENT, &err));
+		assert_ok(gpc_store_put(s, "a/plain", "x", 1, 0, &err));
+		assert_ok(gpc_store_append(s, "a/c/log", 0, "x", 1, true, &err));
+		assert_ok(gpc_store_put(s, "secrets/j", "x", 1, 0, &err));
+		for (const char *const *p = (const char *const []){"a", "a/b",
+			"a/c", NULL}; *p; p++)
+			assert_int_equal(all_of_mode(root, *p), rows[i].folder);
+		for (const char *const *p = (const char *const []){"a/plain",
+			"a/b/once", "a/c/log", NULL}; *p; p++)
+			assert_int_equal(all_of_mode(root, *p), rows[i].file);
+		assert_int_equal(all_of_mode(root, "secrets"), rows[i].secrets);
+		assert_int_equal(all_of_mode(root, "secrets/j"), 0600);
+		keys_are(s, "a/b/once a/c/log a/plain secrets/j");
+	}
+	umask(before);
+}
+
+/* Folders of a group's store are made aside: many at once, and each is whole. */
+static void *put_many(void *arg)
+{
+	struct gpc_store *s = arg;
+	struct gpc_error why;
+	char key[40];
+
+	for (int i = 0; i < 200; i++) {
+		snprintf(key, sizeof(key), "d%d/e/", i % 10);
+		gpc_rand_base32(key + strlen(key), 10);
+		if (gpc_store_put(s, key, "x", 1, GPC_PUT_IF_ABSENT |
+			GPC_PUT_UNSYNCED, &why) < 0 ||
+			gpc_store_del(s, key, &why) < 0)
+			return gpc_strdup(why.msg);
+	}
+	return NULL;
+}
+
+static void shared_folders_come_and_go(void **state)
+{
+	struct world *w = *state;
+	gpc_autostr *temp = gpc_path_join(w->folder, ".tmp-old");
+	struct timespec old[] = {{1, 0}, {1, 0}};
+	gpc_autoptr(gpc_store) *s = NULL;
+	pthread_t t[4];
+	struct stat st;
+	void *failed;
+
+	assert_int_equal(chmod(w->folder, 02770), 0);
+	assert_ok(gpc_store_open(w->folder, 0, NULL, &s, &err));
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&t[i], NULL, put_many, s), 0);
+	for (int i = 0; i < 4; i++) {
+		pthread_join(t[i], &failed);
+		if (failed)
+			fail_msg("%s", (char *)failed);
+	}
+	keys_are(s, "");
+	/* What was killed before it had its name goes as temporary files do. */
+	assert_int_equal(mkdir(temp, 0700), 0);
+	keys_are(s, "");
+	assert_int_equal(stat(temp, &st), 0);
+	assert_int_equal(utimensat(AT_FDCWD, temp, old, 0), 0);
+	keys_are(s, "");
+	assert_int_equal(stat(temp, &st), -1);
+}
+
+static void bad_paths(void **state)
+{
+	struct world *w = *state;
+	gpc_autostr *file = gpc_path_join(w->folder, "file");
+	gpc_autostr *below = gpc_path_join(file, "x/y");
+	gpc_autostr *loop = gpc_path_join(w->folder, "loop");
+	gpc_autostr *deep = gpc_format("%s/%0300d", w->folder, 0);
+	const char *const paths[] = {file, below, loop, deep, "/dev/null",
+		"/dev/null/x"};
+	gpc_autoptr(gpc_store) *s = NULL;
+
+	assert_ok(gpc_write_file(file, "x", 1, 0600, &err));
+	assert_int_equal(symlink("loop", loop), 0);
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+		assert_fails(gpc_store_open(paths[i], 0, NULL, &s, &err),
+			GPC_ECONFIG);
+		assert_has(err.msg, "cannot be");
+		assert_fails(gpc_store_open(paths[i], GPC_STORE_CREATE, NULL, &s,
+			&err), GPC_ECONFIG);
+		assert_has(err.hint, "--store");
+	}
 }
 
 static void leftovers(void **state)
@@ -495,7 +607,8 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		T(opening), T(modes), T(leftovers), T(no_temporary_is_left),
+		T(opening), T(modes), T(shared_modes),
+		T(shared_folders_come_and_go), T(bad_paths), T(leftovers), T(no_temporary_is_left),
 		T(unfinished_is_shown), T(sweeping_loses_nothing),
 		T(empty_folders_go),
 		T(objects_below_objects), T(root_goes_away), T(read_only),
