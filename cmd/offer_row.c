@@ -12,13 +12,15 @@
 	WHAT("instance_type", STR, instance_type, 0, .title = "type"), \
 	WHAT("region", STR, region, GPC_COL_F_WIDE), \
 	WHAT("zone", STR, zone, GPC_COL_F_WIDE), \
+	GPC_COL("place", STR, struct gpc_offer_row, place, GPC_COL_F_PLAIN, \
+		.title = "zone"), \
 	WHAT("gpus", INT, gpus, 0), \
 	WHAT("gpu", STR, gpu, 0), \
 	WHAT("gpu_memory_gb", INT, gpu_memory_gb, GPC_COL_F_WIDE, \
 		.title = "gpu GB"), \
-	WHAT("cpus", DOUBLE, cpus, 0), \
-	WHAT("memory", SIZE, memory_bytes, 0), \
-	WHAT("market", STR, market, GPC_COL_F_WIDE), \
+	WHAT("cpus", DOUBLE, cpus, GPC_COL_F_SPARE), \
+	WHAT("memory", SIZE, memory_bytes, GPC_COL_F_SPARE), \
+	WHAT("market", STR, market, 0), \
 	WHAT("price", MONEY, price, GPC_COL_F_KEEP, .title = "per hour"), \
 	WHAT("price_source", STR, price_source, GPC_COL_F_WIDE), \
 	WHAT("price_at", AGE, price_ms, GPC_COL_F_WIDE, .title = "age")
@@ -29,7 +31,7 @@ static const struct gpc_col bought[] = {
 };
 static const struct gpc_col listed[] = {
 	WHAT_IT_IS,
-	GPC_COL("fits", BOOL, struct gpc_offer_row, fits, 0),
+	GPC_COL("fits", BOOL, struct gpc_offer_row, fits, GPC_COL_F_WIDE),
 	WHAT("why_not", STR, why_not, GPC_COL_F_CUT, .title = "why not"),
 	GPC_COL_LAST
 };
@@ -38,7 +40,8 @@ const struct gpc_table gpc_offer_table = {"offer", listed,
 
 struct gpc_offer_row gpc_offer_row(const struct gpc_offer *o)
 {
-	struct gpc_offer_row row = { *o, !o->why_not };
+	struct gpc_offer_row row = { *o, o->zone && *o->zone ? o->zone :
+		o->region, !o->why_not };
 
 	/* what costs nothing is still an amount */
 	if (!row.offer.price.currency[0])

@@ -3,7 +3,11 @@
 #include "cmd/out.h"
 #include "model/offer.h"
 
-struct gpc_offer_row { struct gpc_offer offer; bool fits; };
+struct gpc_offer_row {
+	struct gpc_offer offer;
+	const char *place;            /* its zone, else its region; borrowed */
+	bool fits;
+};
 /* Schema gpucloud.offer/1, rows of struct gpc_offer_row. */
 extern const struct gpc_table gpc_offer_table;
 /* What is in it stays the offer's. */

@@ -53,6 +53,8 @@ enum {
 	GPC_COL_F_DATA = 4,    /* only in json and csv */
 	GPC_COL_F_CUT = 8,     /* may be cut to make the table fit the terminal */
 	GPC_COL_F_KEEP = 16,   /* not left out of it, as others are */
+	GPC_COL_F_SPARE = 32,  /* left out of it before another one is cut short */
+	GPC_COL_F_PLAIN = 64,  /* only in a plain table */
 };
 
 struct gpc_col {

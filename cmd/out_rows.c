@@ -1,8 +1,9 @@
 /* The five renderings of rows. Tables are measured first, so that columns line
  * up by what a terminal shows. On a terminal that is too narrow columns without a
- * value are left out, and those that allow it are cut; when that is not enough, they are left out, then names are
- * cut, and then the other columns are left out from the right, never the first
- * two, nor those to be kept. Of -o wide no column is left out, and none is cut when
+ * value are left out, and those that allow it are cut; before that makes them short,
+ * those to spare are left out. When that is not enough, what can be cut is left out,
+ * then names are cut, and then the other columns are left out from the right, never
+ * the first two, nor those to be kept. Of -o wide no column is left out, and none is cut when
  * that is not enough. Nothing is cut anywhere else.
  */
 #include <string.h>
@@ -12,17 +13,25 @@
 #include "cmd/cell.h"
 #include "cmd/out.h"
 
-enum { GAP = 2, NARROWEST = 8, NARROW_NAME = 20, KEPT = 2 };
+enum { GAP = 2, NARROWEST = 8, NARROW_NAME = 20, SHORT = 24, KEPT = 2 };
 
 static const void *row_at(const struct gpc_table *t, const void *rows, size_t i)
 {
 	return (const char *)rows + i * t->row_size;
 }
 
+/* In json and csv. */
+static bool is_data(const struct gpc_col *col)
+{
+	return !(col->flags & GPC_COL_F_PLAIN);
+}
+
 static bool shown(const struct gpc_out *o, const struct gpc_col *col)
 {
 	if (col->flags & GPC_COL_F_DATA)
 		return false;
+	if (col->flags & GPC_COL_F_PLAIN)
+		return o->format == GPC_OUT_TABLE;
 	return o->format == GPC_OUT_WIDE || !(col->flags & GPC_COL_F_WIDE);
 }
 
@@ -139,16 +148,16 @@ static void grid_drop_empty(struct grid *g, size_t width)
 	}
 }
 
-/* Leaves out columns from the right: of those that can be cut, or of the rest. */
-static void grid_drop(struct grid *g, size_t width, bool cuttable)
+/* Leaves out columns from the right until the table fits: those of which `of`, of
+ * these flags, are set. */
+static void grid_drop(struct grid *g, size_t width, unsigned flags, unsigned of)
 {
 	for (size_t i = g->n_cols; i-- > KEPT;) {
-		unsigned flags = g->cols[i]->flags;
+		unsigned has = g->cols[i]->flags;
 
 		if (grid_width(g) <= width)
 			return;
-		if (!(flags & GPC_COL_F_KEEP) &&
-			cuttable == ((flags & GPC_COL_F_CUT) != 0))
+		if (!(has & GPC_COL_F_KEEP) && (has & flags) == of)
 			g->hidden[i] = true;
 	}
 }
@@ -184,8 +193,12 @@ static void grid_fit(struct grid *g, size_t width, bool may_drop)
 
 	full = gpc_alloc(size + 1);
 	memcpy(full, g->widths, size);
-	if (may_drop)
+	if (may_drop) {
 		grid_drop_empty(g, width);
+		grid_cut(g, width, GPC_COL_F_CUT, SHORT);
+		grid_drop(g, width, GPC_COL_F_SPARE, GPC_COL_F_SPARE);
+		memcpy(g->widths, full, size);
+	}
 	grid_cut(g, width, GPC_COL_F_CUT, NARROWEST);
 	if (grid_width(g) <= width)
 		return;
@@ -193,9 +206,9 @@ static void grid_fit(struct grid *g, size_t width, bool may_drop)
 		memcpy(g->widths, full, size);
 		return;
 	}
-	grid_drop(g, width, true);
+	grid_drop(g, width, GPC_COL_F_CUT, GPC_COL_F_CUT);
 	grid_cut(g, width, GPC_COL_F_NAME, NARROW_NAME);
-	grid_drop(g, width, false);
+	grid_drop(g, width, GPC_COL_F_CUT, 0);
 	/* what stays need not be cut as much */
 	memcpy(g->widths, full, size);
 	grid_cut(g, width, GPC_COL_F_CUT, NARROWEST);
@@ -275,6 +288,8 @@ static void add_csv_row(const struct gpc_table *t, const void *row,
 	struct gpc_buf *out)
 {
 	for (const struct gpc_col *c = t->cols; c->kind != GPC_COL_END; c++) {
+		if (!is_data(c))
+			continue;
 		gpc_autostr *text = row ? gpc_cell_csv(c, row) : gpc_cell_key(c);
 
 		add_csv_field(text, c == t->cols, out);
@@ -320,7 +335,8 @@ struct gpc_json *gpc_out_row_json(const struct gpc_table *t, const void *row)
 	for (const struct gpc_col *c = t->cols; c->kind != GPC_COL_END; c++) {
 		gpc_autostr *key = gpc_cell_key(c);
 
-		gpc_json_set(j, key, gpc_cell_json(c, row));
+		if (is_data(c))
+			gpc_json_set(j, key, gpc_cell_json(c, row));
 	}
 	return j;
 }

@@ -167,6 +167,9 @@ for columns in 40 80 200; do
 	fits $columns "checkpoint list fits $columns columns"
 	terminal $columns "$GPUCLOUD_BIN" offers --gpus H100:8
 	fits $columns "offers fits $columns columns"
+	terminal $columns "$GPUCLOUD_BIN" offers --infra fake
+	fits $columns "many offers fit $columns columns"
+	like "$plain" "ZONE .*PER HOUR" "$columns columns: with what tells them apart"
 	terminal $columns sh -c '"$0" submit -n saves.yaml >/dev/null' "$GPUCLOUD_BIN"
 	fits $columns "a plan fits $columns columns"
 	terminal $columns "$GPUCLOUD_BIN" submit -d --wait saves.yaml
@@ -189,6 +192,9 @@ is "$(printf '%s\n' "$plain" | tr -d '\r' | sed -n '1,4p')" "usage: gpucloud che
          [OPTION]... [JOB]
        gpucloud checkpoint list
          [OPTION]... [JOB]" "40 columns: each way to call it hangs alike"
+terminal 80 "$GPUCLOUD_BIN" offers --infra fake
+like "$plain" "MARKET +PER HOUR +WHY NOT" "80 columns: an offer's market and why it does not fit"
+like "$plain" " south-a +8 +A100-80GB +spot +[$]5.76 +it is sold" "80 columns: before what its type says"
 terminal 80 "$GPUCLOUD_BIN" help
 fits 80 "help fits 80 columns"
 terminal 10 "$GPUCLOUD_BIN" status
