@@ -3,8 +3,8 @@
  * value are left out, and those that allow it are cut; before that makes them short,
  * those to spare are left out. When that is not enough, what can be cut is left out,
  * then names are cut, and then the other columns are left out from the right, never
- * the first two, nor those to be kept. Of -o wide no column is left out, and none is cut when
- * that is not enough. Nothing is cut anywhere else.
+ * the first two, nor those to be kept. Of -o wide no column is left out, and none is
+ * cut when that is not enough. Nothing is cut anywhere else.
  */
 #include <string.h>
 

@@ -51,6 +51,8 @@ int gpc_file_fail_at(const struct gpc_store *s, const char *verb,
 		(void)gpc_fail_sys(&why, sys, "cannot %s %s/%s", verb, path,
 			key);
 		(void)gpc_fail(err, GPC_EAUTH, "%s", why.msg);
+		if (err)
+			err->sys = sys;
 		hint_forbidden(f, key, err);
 		return -GPC_EAUTH;
 	}
