@@ -84,7 +84,9 @@ static char *etag_of(const struct gpc_object_part *parts, int n)
 
 /* --- what is there ------------------------------------------------------------- */
 
-/* An ETag says something only where it has the form that parts give. */
+/* The same checksum is the same object, unless one was there before whose bytes are
+ * the same too: then the ETag decides. Else it says something only where it has the form
+ * that parts give; objects with a key of KMS have that form, but no MD5s in it. */
 static bool is_ours(const struct ending *e, const struct gpc_object_info *i)
 {
 	bool tells = e->etag && i->version && strchr(i->version, '-') &&
@@ -93,6 +95,8 @@ static bool is_ours(const struct ending *e, const struct gpc_object_info *i)
 	if (i->size != e->size || (i->has_sum && e->t.bucket->rules->join &&
 		i->sum != e->sum))
 		return false;
+	if (i->has_sum && e->t.bucket->rules->join && e->t.why.code != GPC_ECONFLICT)
+		return true;
 	if (tells)
 		return strcasecmp(i->version, e->etag) == 0;
 	return i->has_sum || e->t.why.code != GPC_ECONFLICT;
