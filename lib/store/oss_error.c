@@ -46,7 +46,8 @@ static const struct gpc_bucket_known known[] = {
 		"name the bucket's own domain by ?endpoint=https://DOMAIN&"
 		"addressing=domain, or an internal endpoint"},
 	{"InvalidObjectState", GPC_NET_FAILED, GPC_EUNSUPPORTED,
-		"the object is archived: restore it first"},
+		"the object is archived: restore it (`ossutil restore`), "
+		"and wait until that is done"},
 	{"OperationNotSupported", GPC_NET_FAILED, GPC_EUNSUPPORTED, NULL},
 	{"NotImplemented", GPC_NET_FAILED, GPC_EUNSUPPORTED, NULL},
 	{"ServiceUnavailable", GPC_NET_THROTTLED, GPC_ERATE, NULL},

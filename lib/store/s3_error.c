@@ -36,7 +36,8 @@ static const struct gpc_bucket_known known[] = {
 	{"RequestTimeTooSkewed", GPC_NET_SKEWED, GPC_EAUTH, HINT_TIME},
 	{"RequestExpired", GPC_NET_SKEWED, GPC_EAUTH, HINT_TIME},
 	{"InvalidObjectState", GPC_NET_FAILED, GPC_EUNSUPPORTED,
-		"the object is archived: restore it first"},
+		"the object is archived: restore it (`aws s3api restore-object`), "
+		"and wait until that is done"},
 	{"SlowDown", GPC_NET_THROTTLED, GPC_ERATE, NULL},
 	{"ServiceUnavailable", GPC_NET_THROTTLED, GPC_ERATE, NULL},
 	{"RequestLimitExceeded", GPC_NET_THROTTLED, GPC_ERATE, NULL},

@@ -124,10 +124,21 @@ static int down_end(struct gpc_move *m, struct gpc_error *err)
 	return r < 0 ? r : gpc_place_commit(&m->place, ms, m->item.mode, err);
 }
 
+/* The bucket may hold both; which of them comes first is chance. */
+static int down_failed(const struct gpc_move *m, int r, struct gpc_error *err)
+{
+	(void)m;
+	if (err->sys == ENOTDIR || err->sys == EISDIR || err->sys == ENOTEMPTY)
+		gpc_hint(err, "a file and a folder cannot have one name here, as "
+			"objects can: copy one of them elsewhere");
+	return r;
+}
+
 const struct gpc_move_way gpc_move_down = {
 	.to_file = true,
 	.open = down_open,
 	.start = down_start,
 	.take = down_take,
 	.end = down_end,
+	.failed = down_failed,
 };

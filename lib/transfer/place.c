@@ -119,6 +119,7 @@ static int find_dir(struct gpc_place *p, struct gpc_place_top *top,
 static int check_target(const struct gpc_place *p, struct gpc_error *err)
 {
 	struct stat st;
+	int r;
 
 	if (!*p->name || gpc_eq(p->name, ".") || gpc_eq(p->name, ".."))
 		return gpc_fail(err, GPC_ECONFLICT, "%s names no file", p->shown);
@@ -127,8 +128,11 @@ static int check_target(const struct gpc_place *p, struct gpc_error *err)
 			p->shown);
 	if (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
 		return 0;
-	return gpc_fail(err, GPC_ECONFLICT, S_ISDIR(st.st_mode) ? "%s is a folder" :
+	r = gpc_fail(err, GPC_ECONFLICT, S_ISDIR(st.st_mode) ? "%s is a folder" :
 		"%s is there and is no regular file", p->shown);
+	if (err && S_ISDIR(st.st_mode))
+		err->sys = EISDIR;
+	return r;
 }
 
 /* A temporary of somebody else's, or one with other names, is not written to. */

@@ -65,6 +65,33 @@ is "$(printf '%s\n' "$out" | jq -c 'select(.type == "end") | [.files, .failed]')
 	"and counted"
 no_faults
 
+fault '{"service": "s3", "operation": "GetObject", "do": "error", "status": 403, "code": "InvalidObjectState",
+	"message": "not valid for the object\u0027s storage class", "count": 0}'
+refused "archived" 3 "InvalidObjectState.*$id" gpc data cp "$(url s3 d/1)" target
+like "$err" "hint: .*restore-object" "archived: what helps"
+no_faults
+
+# What is no list is no empty one.
+cp -r src keep
+for f in '"status": 200, "code": "x"' '"status": 403, "code": "AccessDenied"'; do
+	for s in s3 oss gs; do
+		case $s in gs) to="gcs ListObjects" ;; *) to="$s ListObjectsV2" ;; esac
+		fault "{\"service\": \"${to% *}\", \"operation\": \"${to#* }\", \"do\": \"error\", $f, \"count\": 0}"
+		run gpc data sync "$(url $s d)" keep --delete -y
+		no_faults
+		[ "$rc" -ne 0 ] && same_tree src keep
+		ok $? "$s, a list that fails ($f) deletes nothing" || note "$rc $err"
+	done
+done
+
+# A bucket may have both.
+gpc data cp -q src/1 "$(url s3 both/a)"
+gpc data cp -q src/1 "$(url s3 both/a/b)"
+rm -rf target
+run gpc data cp -r "$(url s3 both)" target
+is "$rc $(find target -type f | wc -l)" "1 1" "an object and a folder of one name: one of them comes"
+like "$err" "hint: a file and a folder cannot have one name here" "and why"
+
 # --- an expired token, an action that is not allowed, another region, for each service ----
 control POST keys '{"cloud": "aws", "id": "ASIAOLD", "secret": "old", "token": "old/+=", "expires": 1}' >/dev/null
 control POST keys '{"cloud": "alibaba", "id": "STS.OLD", "secret": "old", "token": "old/+=", "expires": 1}' \
