@@ -62,6 +62,7 @@ static int remove_one(struct gpc_saver *s, const struct gpc_checkpoint_ids *ids,
 	const struct gpc_checkpoint_id *which, struct gpc_error *err)
 {
 	gpc_auto(gpc_checkpoint) struct gpc_checkpoint c = {0};
+	gpc_auto(gpc_strv) struct gpc_strv keys = {0};
 	struct blobs old = {0}, rest = {0};
 	gpc_key key, prefix;
 	int r = gpc_checkpoint_get(s->store, s->job, which->id, &c, err);
@@ -80,7 +81,10 @@ static int remove_one(struct gpc_saver *s, const struct gpc_checkpoint_ids *ids,
 		if (gpc_map_has(&rest.map, old.map.entries[i].key))
 			continue;
 		gpc_blob_key(prefix, old.map.entries[i].key, key);
-		r = gpc_store_del(s->store, key, err);
+		gpc_strv_add(&keys, key);
+	}
+	for (size_t at = 0; r == 0 && at < keys.n;) {
+		r = gpc_store_del_next(s->store, &keys, &at, err);
 		GPC_CRASH("prune.blob_deleted");
 	}
 	gpc_map_clear(&old.map);

@@ -272,10 +272,35 @@ static int note_key(void *arg, const struct gpc_object *o)
 	return 0;
 }
 
-/* In the order of keys, so events go from the oldest to the newest. */
+static int go_on(const struct removing *m, struct gpc_error *err)
+{
+	return gpc_canceled(m->s->cancel) ? gpc_fail(err, GPC_ECANCELED,
+		"interrupted; the next `gpucloud prune` goes on with %s",
+		m->x->job) : 0;
+}
+
+static int delete_keys(const struct removing *m, const struct gpc_strv *keys,
+	bool events, struct gpc_error *err)
+{
+	int r = 0;
+
+	for (size_t at = 0; r == 0 && at < keys->n;) {
+		r = gpc_store_del_next(m->s->store, keys, &at, err);
+		if (events)
+			GPC_CRASH("remove.event");
+		else
+			GPC_CRASH("remove.object");
+		if (r == 0)
+			r = go_on(m, err);
+	}
+	return r;
+}
+
+/* The newest event says that all of it is to go: it goes last, by itself. */
 static int delete_below(struct removing *m, bool events, struct gpc_error *err)
 {
 	struct below x = { .events = events };
+	struct gpc_strv rest = {0};     /* a view */
 	gpc_key prefix;
 	int r;
 
@@ -284,16 +309,15 @@ static int delete_below(struct removing *m, bool events, struct gpc_error *err)
 	if (events)
 		gpc_key_job_file(prefix, m->x->job, "events/");
 	r = gpc_store_list(m->s->store, prefix, NULL, note_key, &x, err);
-	for (size_t i = 0; r == 0 && i < x.keys.n; i++) {
-		r = gpc_store_del(m->s->store, x.keys.v[i], err);
-		if (events)
-			GPC_CRASH("remove.event");
-		else
-			GPC_CRASH("remove.object");
-		if (r == 0 && gpc_canceled(m->s->cancel))
-			r = gpc_fail(err, GPC_ECANCELED, "interrupted; the next "
-				"`gpucloud prune` goes on with %s", m->x->job);
+	rest = (struct gpc_strv){ .v = x.keys.v, .n = x.keys.n };
+	if (events && rest.n > 1) {
+		rest.n--;
+		if (r == 0)
+			r = delete_keys(m, &rest, true, err);
+		rest = (struct gpc_strv){ .v = x.keys.v + rest.n, .n = 1 };
 	}
+	if (r == 0)
+		r = delete_keys(m, &rest, events, err);
 	gpc_strv_clear(&x.keys);
 	return r;
 }

@@ -266,8 +266,8 @@ int gpc_index_put_done(struct gpc_store *s, const struct gpc_job *job,
 	GPC_CRASH("index.done_put");
 	if (r == 0)
 		r = find_old(s, job, st->ended_ms, &old, err);
-	for (size_t i = 0; r == 0 && i < old.keys.n; i++)
-		r = gpc_store_del(s, old.keys.v[i], err);
+	for (size_t at = 0; r == 0 && at < old.keys.n;)
+		r = gpc_store_del_next(s, &old.keys, &at, err);
 	GPC_CRASH("index.old_deleted");
 	if (r == 0)
 		r = gpc_store_del(s, live, err);
@@ -320,8 +320,8 @@ int gpc_index_forget(struct gpc_store *s, const char *job, int64_t since_ms,
 		r = find_old(s, &as, gpc_wall_ms() + MONTH_MS, &old, err);
 	else if (r == 0)
 		r = gpc_store_list(s, DONE, NULL, note_old, &old, err);
-	for (size_t i = 0; r == 0 && i < old.keys.n; i++)
-		r = gpc_store_del(s, old.keys.v[i], err);
+	for (size_t at = 0; r == 0 && at < old.keys.n;)
+		r = gpc_store_del_next(s, &old.keys, &at, err);
 	gpc_strv_clear(&old.keys);
 	return gpc_wrap(err, r, "index of job %s", job);
 }

@@ -38,16 +38,18 @@ bool gpc_prune_may_drop(const struct gpc_checkpoint_ids *ids, const char *id)
 int gpc_prune_heads(struct gpc_store *s, const char *job,
 	const struct gpc_strv *drop, struct gpc_error *err)
 {
+	gpc_auto(gpc_strv) struct gpc_strv keys = {0};
 	char label[25];
 	gpc_key key;
 	int attempt, n, r = 0;
 
-	for (size_t i = 0; r == 0 && i < drop->n; i++) {
-		/* Ids come from an event: only what is one is a key. */
-		if (!gpc_checkpoint_id_parse(drop->v[i], &attempt, &n, label))
-			continue;
-		gpc_key_checkpoint(key, job, drop->v[i]);
-		r = gpc_store_del(s, key, err);
+	/* Ids come from an event: only what is one is a key. */
+	for (size_t i = 0; i < drop->n; i++)
+		if (gpc_checkpoint_id_parse(drop->v[i], &attempt, &n, label))
+			gpc_strv_add(&keys, gpc_key_checkpoint(key, job,
+				drop->v[i]));
+	for (size_t at = 0; r == 0 && at < keys.n;) {
+		r = gpc_store_del_next(s, &keys, &at, err);
 		GPC_CRASH("prune.head");
 	}
 	return gpc_wrap(err, r, "prune");
@@ -126,10 +128,10 @@ static int delete_all(struct gpc_store *s, const struct gpc_strv *keys,
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < keys->n; i++) {
+	for (size_t at = 0; r == 0 && at < keys->n;) {
 		if (gpc_canceled(cancel))
 			return gpc_fail(err, GPC_ECANCELED, "interrupted");
-		r = gpc_store_del(s, keys->v[i], err);
+		r = gpc_store_del_next(s, keys, &at, err);
 		GPC_CRASH("prune.blob");
 	}
 	return r;

@@ -178,6 +178,8 @@ int gpc_bucket_put(struct gpc_store *s, const char *key,
 int gpc_bucket_list(struct gpc_store *s, const char *prefix, const char *after,
 	gpc_list_fn *fn, void *arg, struct gpc_error *err);
 int gpc_bucket_del(struct gpc_store *s, const char *key, struct gpc_error *err);
+int gpc_bucket_del_many(struct gpc_store *s, const struct gpc_strv *keys,
+	struct gpc_error *err);
 
 /* Whether an object has exactly these bytes: that which a repeated put finds may be
  * what its first try had put. */

@@ -42,3 +42,11 @@ int gpc_bucket_del(struct gpc_store *s, const char *key, struct gpc_error *err)
 			&once, err);
 	return gpc_objects_once_wait(&once, r, err);
 }
+
+int gpc_bucket_del_many(struct gpc_store *s, const struct gpc_strv *keys,
+	struct gpc_error *err)
+{
+	struct gpc_objects o = { .bucket = s->state };
+
+	return gpc_objects_delete(&o, keys, NULL, NULL, err);
+}

@@ -194,4 +194,5 @@ const struct gpc_store_ops gpc_store_gs = {
 	.head = gpc_bucket_head,
 	.list = gpc_bucket_list,
 	.del = gpc_bucket_del,
+	.del_many = gpc_bucket_del_many,
 };

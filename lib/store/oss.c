@@ -164,4 +164,5 @@ const struct gpc_store_ops gpc_store_oss = {
 	.head = gpc_bucket_head,
 	.list = gpc_bucket_list,
 	.del = gpc_bucket_del,
+	.del_many = gpc_bucket_del_many,
 };

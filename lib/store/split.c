@@ -265,6 +265,35 @@ static int split_del(struct gpc_store *s, const char *key,
 	return r < 0 ? r : gpc_store_del(home(s, key), key, err);
 }
 
+static int delete_all(struct gpc_store *s, const struct gpc_strv *keys,
+	struct gpc_error *err)
+{
+	int r = 0;
+
+	for (size_t at = 0; r == 0 && at < keys->n;)
+		r = gpc_store_del_next(s, keys, &at, err);
+	return r;
+}
+
+/* The keys of each store, and the copies first as above. */
+static int split_del_many(struct gpc_store *s, const struct gpc_strv *keys,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_strv) struct gpc_strv data = {0}, records = {0};
+	int r;
+
+	for (size_t i = 0; i < keys->n; i++) {
+		const char *key = keys->v[i];
+
+		if (is_data(key) || is_copied(key))
+			gpc_strv_add(&data, key);
+		if (!is_data(key))
+			gpc_strv_add(&records, key);
+	}
+	r = delete_all(route(s, true), &data, err);
+	return r < 0 ? r : delete_all(route(s, false), &records, err);
+}
+
 static int split_sync(struct gpc_store *s, const char *key,
 	struct gpc_error *err)
 {
@@ -433,6 +462,7 @@ static const struct gpc_store_ops split_ops = {
 	.head = split_head,
 	.list = split_list,
 	.del = split_del,
+	.del_many = split_del_many,
 	.sync = split_sync,
 	.unfinished = split_unfinished,
 	.drop = split_drop,

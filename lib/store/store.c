@@ -309,6 +309,25 @@ int gpc_store_del(struct gpc_store *s, const char *key, struct gpc_error *err)
 	return r < 0 ? r : s->ops->del(s, key, err);
 }
 
+int gpc_store_del_next(struct gpc_store *s, const struct gpc_strv *keys, size_t *at,
+	struct gpc_error *err)
+{
+	size_t left = keys->n - *at;
+	const struct gpc_strv batch = { .v = keys->v + *at,
+		.n = !s->ops->del_many ? 1 : left < GPC_STORE_BATCH ? left :
+			GPC_STORE_BATCH };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < batch.n; i++)
+		r = check_key(s, batch.v[i], err);
+	if (r == 0)
+		r = batch.n > 1 ? s->ops->del_many(s, &batch, err) :
+			s->ops->del(s, batch.v[0], err);
+	if (r == 0)
+		*at += batch.n;
+	return r;
+}
+
 int gpc_store_unfinished(struct gpc_store *s, const char *prefix,
 	gpc_list_fn *fn, void *arg, struct gpc_error *err)
 {

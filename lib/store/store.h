@@ -29,6 +29,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 enum {
 	GPC_STORE_IF_ABSENT = 1 << 0,   /* honours if-absent for racing writers */
@@ -83,6 +84,10 @@ struct gpc_store_ops {
 	int (*list)(struct gpc_store *s, const char *prefix, const char *after,
 		gpc_list_fn *fn, void *arg, struct gpc_error *err);
 	int (*del)(struct gpc_store *s, const char *key, struct gpc_error *err);
+	/* Optional: all of these, up to GPC_STORE_BATCH, in any order; tries each,
+	 * and fails with the first that stays. */
+	int (*del_many)(struct gpc_store *s, const struct gpc_strv *keys,
+		struct gpc_error *err);
 	/* Optional (GPC_STORE_APPEND): writes at offset, which must be the
 	 * object's size (creates it at 0); sync makes all of it durable. */
 	int (*append)(struct gpc_store *s, const char *key, uint64_t offset,
@@ -173,6 +178,15 @@ int gpc_store_head(struct gpc_store *s, const char *key,
 int gpc_store_list(struct gpc_store *s, const char *prefix, const char *after,
 	gpc_list_fn *fn, void *arg, struct gpc_error *err) gpc_must_check;
 int gpc_store_del(struct gpc_store *s, const char *key,
+	struct gpc_error *err) gpc_must_check;
+#define GPC_STORE_BATCH 1000
+/* Deletes the next keys from *at on and moves *at behind them: as many as the store
+ * takes at a time, in any order among themselves. That is one for a folder, a thousand
+ * for a bucket. What must go before something else goes in a call of its own. On
+ * failure some of them may be gone, and *at stays. To delete all:
+ *	for (size_t at = 0; r == 0 && at < keys.n;)
+ *		r = gpc_store_del_next(s, &keys, &at, err); */
+int gpc_store_del_next(struct gpc_store *s, const struct gpc_strv *keys, size_t *at,
 	struct gpc_error *err) gpc_must_check;
 int gpc_store_sync(struct gpc_store *s, const char *key,
 	struct gpc_error *err) gpc_must_check;

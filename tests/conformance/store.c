@@ -135,6 +135,38 @@ static void deletes(void **state)
 	has(s, "x/y", "now an object");
 }
 
+static void deletes_many(void **state)
+{
+	struct gpc_store *s = store_of(state);
+	gpc_auto(gpc_strv) struct gpc_strv keys = {0};
+	size_t at = 0, before;
+	int r = 0, calls = 0;
+
+	for (int i = 0; i < 40; i++) {
+		gpc_autostr *key = gpc_format("many/%02d", i);
+
+		if (i % 7)              /* absent ones are no failure */
+			put(s, key, "x");
+		if (i % 10)
+			gpc_strv_add(&keys, key);
+	}
+	put(s, "many+/x", "other");
+	for (; r == 0 && at < keys.n; calls++) {
+		before = at;
+		r = gpc_store_del_next(s, &keys, &at, &err);
+		assert_true(r < 0 || at > before);
+	}
+	assert_ok(r);
+	assert_int_equal(at, keys.n);
+	assert_true(calls == 1 || calls == (int)keys.n);
+	lists(s, "many", NULL, "many+/x many/10 many/20 many/30");
+	gpc_strv_add(&keys, "../bad");
+	at = keys.n - 1;
+	assert_fails(gpc_store_del_next(s, &keys, &at, &err), GPC_EPROTO);
+	assert_int_equal(at, keys.n - 1);
+	has(s, "many+/x", "other");
+}
+
 static void if_absent(void **state)
 {
 	struct gpc_store *s = store_of(state);
@@ -472,6 +504,7 @@ static void waiting(void **state)
 
 static const struct { const char *name; void (*run)(void **state); } suite[] = {
 	{"objects", objects}, {"bytes", bytes}, {"deletes", deletes},
+	{"deletes_many", deletes_many},
 	{"if_absent", if_absent}, {"ranges", ranges},
 	{"sink_stops", sink_stops}, {"from_fd", from_fd},
 	{"hostile_keys", hostile_keys}, {"order", order}, {"paging", paging},

@@ -133,6 +133,26 @@ run gpc submit -q -- gpucloud checkpoint save
 is "$rc" 8 "a job without checkpoint.path cannot"
 like "$err" "names no checkpoint.path" "and hears why"
 
+# --- what goes -----------------------------------------------------------------------
+id=$(gpc status inside -o name)
+control POST objects "{\"service\": \"s3\", \"bucket\": \"bucket\", \"count\": 2500, \"prefix\":
+	\"team/jobs/$id/1/blobs/ff/left\"}" >/dev/null
+left() { control GET objects?sha256=0 | jq -r '.objects[].key' | grep -c "^team/jobs/$id/$1"; }
+one='.operation == "DeleteObject"'
+many='.operation == "DeleteObjects"'
+mark
+run gpc checkpoint prune inside --keep 2
+is "$rc $(left 1/blobs/ff/left)" "0 0" "checkpoint prune deletes what nothing needs" || note "$err"
+is "$(asked "$one") $(asked "$many")" "0 3" "2500 objects in three requests" || note "$(kinds)"
+run gpc checkpoint verify inside --all
+is "$rc" 0 "what is needed stays" || note "$err"
+mark
+run gpc prune --jobs --older-than 0s -y
+is "$rc $(left "")" "0 0" "prune removes the job" || note "$err"
+# secrets, hook, entry, job.json and the newest event of each go by themselves
+jobs=$(printf '%s\n' "$out" | grep -c .)
+at_most $((8 * jobs)) "($one) or ($many)" "requests that delete $jobs jobs"
+
 # --- what goes wrong ---------------------------------------------------------------
 fails() { # NAME WANT-RC SECONDS COMMAND…
 	f_name=$1

@@ -35,7 +35,7 @@ begin gs GCS GS
 for kind in $KINDS; do
 	wait "$(cat "$T/$kind.pid")"
 	rc=$?
-	is "$rc $(grep -c '^ok' "$T/$kind.out")" "0 38" "$kind keeps what stores promise" ||
+	is "$rc $(grep -c '^ok' "$T/$kind.out")" "0 40" "$kind keeps what stores promise" ||
 		note "$(grep -A 6 '^not ok' "$T/$kind.out" | head -n 40)"
 	sh "$ROOT/tests/servers/fakecloud.sh" stop "$T/$kind"
 done

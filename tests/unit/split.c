@@ -89,6 +89,30 @@ static void put_all(struct world *w)
 			GPC_PUT_IF_ABSENT, &err));
 }
 
+static int none(void *arg, const struct gpc_object *o)
+{
+	(void)arg;
+	fail_msg("%s is still there", o->key);
+	return 1;
+}
+
+TEST(many_go_from_both)
+{
+	struct world *w = *state;
+	gpc_auto(gpc_strv) struct gpc_strv keys = {0};
+	struct gpc_error err;
+	int calls = 0;
+
+	put_all(w);
+	for (size_t i = 0; i < ROWS; i++)
+		gpc_strv_add(&keys, rows[i].key);
+	for (size_t at = 0; at < keys.n; calls++)
+		assert_ok(gpc_store_del_next(w->s, &keys, &at, &err));
+	assert_int_equal(calls, 1);
+	assert_ok(gpc_store_list(w->data, "", NULL, none, NULL, &err));
+	assert_ok(gpc_store_list(w->journal, "", NULL, none, NULL, &err));
+}
+
 TEST(each_key_has_its_place)
 {
 	struct world *w = *state;
@@ -307,6 +331,7 @@ TEST(bad_urls_are_told)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(many_go_from_both, setup, teardown),
 		cmocka_unit_test_setup_teardown(each_key_has_its_place, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(lists_are_whole_and_in_order,
