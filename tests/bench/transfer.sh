@@ -1,11 +1,12 @@
 #!/bin/sh
 # `gpucloud data` beside awscli, s3cmd, rclone and curl, in turns, on the same server:
 # one large file and many small ones, up and down, and a long listing. The server is
-# the stand-in (with only the signed sha256 of a body to check), with --long Swift as
-# well. curl has its URLs signed before and hashes nothing: it is the raw figure.
+# the stand-in (with only the signed sha256 of a body to check), for the large file also
+# behind nginx with TLS, with --long Swift as well. curl has its URLs signed before and
+# hashes nothing: it is the raw figure.
 # BIG (MiB), SMALL (files of 16 KiB), KEYS, ROUNDS and TOOLS set sizes and programs;
 # --long: 2 GiB, 10,000 files; needs 9 GiB of memory or, by TMPDIR, of disk.
-# shellcheck disable=SC2016,SC2154,SC1091 source=tests/bench/lib.sh
+# shellcheck disable=SC2016,SC2086,SC2154,SC1091 source=tests/bench/lib.sh
 [ -n "${TMPDIR:-}" ] || [ ! -w /dev/shm ] || TMPDIR=/dev/shm # no disk is measured
 . "$(dirname "$0")/lib.sh"
 SERVERS=$ROOT/tests/servers
@@ -16,11 +17,12 @@ SMALL=${SMALL:-${LONG:+10000}}
 SMALL=${SMALL:-1000}
 KEYS=${KEYS:-100000}
 AT_ONCE=16 # of curl
+aws_tls=
 TOOLS=${TOOLS:-gpucloud aws s3cmd rclone curl}
 PATH=/usr/bin:$PATH # Debian's programs first
 
 stop_servers() {
-	for s in fakecloud swift; do
+	for s in tls fakecloud swift; do
 		[ ! -e "$T/$s/env" ] || sh "$SERVERS/$s.sh" stop "$T/$s" || true
 	done
 }
@@ -43,7 +45,10 @@ present() {
 # settings ENDPOINT: of all programs, for the server whose env was read.
 settings() {
 	E=$1
+	secure=False
+	[ "${E%%:*}" = http ] || secure=True
 	for name in $(env | sed -n 's/^\(\(AWS\|RCLONE\)_[A-Z0-9_]*\)=.*/\1/p;
+			s/^\(SSL_CERT_FILE\|SSL_CERT_DIR\|[A-Z]*_CA_BUNDLE\)=.*/\1/p;
 			s/^\([a-z]*_proxy\|[A-Z]*_PROXY\)=.*/\1/p'); do
 		case $name in
 		AWS_ACCESS_KEY_ID | AWS_SECRET_ACCESS_KEY | AWS_REGION) ;;
@@ -61,10 +66,12 @@ settings() {
 		access_key = $AWS_ACCESS_KEY_ID
 		secret_key = $AWS_SECRET_ACCESS_KEY
 		bucket_location = $AWS_REGION
-		host_base = ${E#http://}
-		host_bucket = ${E#http://}
-		use_https = False
+		host_base = ${E#*://}
+		host_bucket = ${E#*://}
+		use_https = $secure
+		ca_certs_file = ${TLS_CA:-}
 	X
+	[ $secure = False ] || export SSL_CERT_FILE="$TLS_CA" CURL_CA_BUNDLE="$TLS_CA"
 }
 
 signed() { /usr/bin/python3 "$ROOT/tests/bench/presign.py" "$E" bucket; }
@@ -94,7 +101,7 @@ curl_list() {
 up() { # TOOL FILE KEY
 	case $1 in
 	gpucloud) run "$GPUCLOUD_BIN" data cp "$2" "s3://bucket/$3?endpoint=$E" ;;
-	aws) run aws --endpoint-url "$E" s3 cp --only-show-errors "$2" "s3://bucket/$3" ;;
+	aws) run aws $aws_tls --endpoint-url "$E" s3 cp --only-show-errors "$2" "s3://bucket/$3" ;;
 	s3cmd) run s3cmd -c "$T/s3cfg" -q --no-progress put "$2" "s3://bucket/$3" ;;
 	rclone) run rclone copyto "$2" "r:bucket/$3" ;;
 	curl) run curl -sS -f -o /dev/null -T "$2" "$(printf 'PUT\t%s\n' "$3" | signed)" ;;
@@ -103,7 +110,7 @@ up() { # TOOL FILE KEY
 down() { # TOOL KEY FILE
 	case $1 in
 	gpucloud) run "$GPUCLOUD_BIN" data cp "s3://bucket/$2?endpoint=$E" "$3" ;;
-	aws) run aws --endpoint-url "$E" s3 cp --only-show-errors "s3://bucket/$2" "$3" ;;
+	aws) run aws $aws_tls --endpoint-url "$E" s3 cp --only-show-errors "s3://bucket/$2" "$3" ;;
 	s3cmd) run s3cmd -c "$T/s3cfg" -q --no-progress get "s3://bucket/$2" "$3" ;;
 	rclone) run rclone copyto "r:bucket/$2" "$3" ;;
 	curl) run curl -sS -f -o "$3" "$(printf 'GET\t%s\n' "$2" | signed)" ;;
@@ -322,7 +329,24 @@ on_fakecloud() {
 			"$FAKE_CONTROL/_control/objects"
 		listing "$n" "n$n/"
 	done
+	on_tls
 	sh "$SERVERS/fakecloud.sh" stop "$T/fakecloud"
+}
+
+# What goes through TLS needs no second hash against changes on the way.
+on_tls() {
+	server=https
+	if ! sh "$SERVERS/tls.sh" start "$T/tls" "$FAKE_S3" 2>"$T/err"; then
+		result "https" "$(tail -n 1 "$T/err")"
+		return
+	fi
+	. "$T/tls/env"
+	settings "$TLS_URL"
+	aws_tls="--ca-bundle $TLS_CA"
+	big_up
+	big_down
+	aws_tls=
+	sh "$SERVERS/tls.sh" stop "$T/tls"
 }
 
 on_swift() {

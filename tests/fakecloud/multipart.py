@@ -89,7 +89,8 @@ class Multipart:
             self.upload(request)
             self.commit(request, bucket, made, upload)
             bucket.uploads.pop(upload.id, None)
-            bucket.finished[upload.id] = made
+            if self.settings["complete_again"]:  # else its bytes would stay for ever
+                bucket.finished[upload.id] = made
         return self.completed(request, bucket, made)
 
     def completed(self, request, bucket, made):
