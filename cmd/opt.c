@@ -81,6 +81,24 @@ static void collect_name(const struct gpc_opt *row, void *arg)
 		gpc_strv_addf(names, "no-%s", row->name);
 }
 
+/* The one option that has the name as its last part, as --max-cost has cost; NULL
+ * when there are none, or several. */
+static const char *ending_in(const struct gpc_strv *names, const char *name)
+{
+	gpc_autostr *end = gpc_format("-%s", name);
+	const char *found = NULL;
+
+	for (size_t i = 0; i < names->n; i++) {
+		if (gpc_starts_with(names->v[i], "no-") ||
+			!gpc_ends_with(names->v[i], end))
+			continue;
+		if (found)
+			return NULL;
+		found = names->v[i];
+	}
+	return found;
+}
+
 static int unknown(struct parser *p, const char *label, const char *name)
 {
 	gpc_auto(gpc_strv) struct gpc_strv names = {0};
@@ -92,6 +110,8 @@ static int unknown(struct parser *p, const char *label, const char *name)
 		gpc_opt_each(p->sets[i].rows, collect_name, &names);
 	const char *near = gpc_nearest(name, (const char *const *)names.v,
 		names.n);
+	if (!near)
+		near = ending_in(&names, name);
 	if (near)
 		gpc_hint(p->err, "did you mean --%s?", near);
 	return r;

@@ -191,6 +191,7 @@ static void test_errors(void **state)
 			"did you mean --follow?"},
 		{{"--no-colour"}, "unknown option --no-colour",
 			"did you mean --no-color?"},
+		{{"--cost=1"}, "unknown option --cost", "did you mean --max-cost?"},
 		{{"-x"}, "unknown option -x", ""},
 		{{"-fx"}, "unknown option -x", ""},
 		{{"--no-follow"}, "unknown option --no-follow", NULL},
