@@ -96,6 +96,8 @@ struct gpc_call {
 /* What stands for a `judge` of NULL; judges may end in it. */
 enum gpc_net_verdict gpc_net_judge_status(const struct gpc_reply *reply,
 	struct gpc_error *err);
+/* What a service calls the request, for errors about its reply; NULL: nothing. */
+const char *gpc_net_request_id(const struct gpc_reply *reply);
 
 /* One call, to its end. ret_reply is set whenever a whole reply came, also on
  * failure; it must be zero before. Errors carry http, request_id, retry_after_ms

@@ -139,4 +139,3 @@ bool gpc_net_is_secret(const char *name);
 void gpc_net_hide(const struct gpc_request *r, bool all, struct gpc_buf *body);
 /* "METHOD host" */
 char *gpc_net_name(const struct gpc_net_task *t);
-const char *gpc_net_request_id(const struct gpc_reply *reply);

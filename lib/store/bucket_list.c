@@ -2,6 +2,7 @@
  * (encoding-type=url), because XML cannot carry every byte that a key may have. */
 #include "store/bucket_list.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/encode.h"
@@ -217,6 +218,24 @@ static int go_on(struct gpc_bucket_page *page, struct gpc_bucket_page *next,
 	return r;
 }
 
+/* A success that makes no sense: the request is named, as in refusals. */
+static int fail_page(const struct gpc_bucket *b, const struct gpc_reply *reply, int r,
+	struct gpc_error *err)
+{
+	const char *id = gpc_net_request_id(reply);
+
+	if (r == -GPC_EPROTO && err && id && !err->request_id[0]) {
+		gpc_autostr *shown = gpc_str_printable(id, strnlen(id, 63));
+
+		snprintf(err->request_id, sizeof(err->request_id), "%s", shown);
+	}
+	if (r == -GPC_EPROTO)
+		gpc_hint(err, "run the same again; if it stays so, check the "
+			"endpoint, and what stands between");
+	return gpc_wrap(err, r, "listing objects in bucket %s",
+		b->address.bucket);
+}
+
 static int list_page(struct gpc_bucket *b, struct gpc_bucket_listing *l,
 	struct gpc_bucket_page *page, struct gpc_error *err)
 {
@@ -238,8 +257,7 @@ static int list_page(struct gpc_bucket *b, struct gpc_bucket_listing *l,
 		&next, err);
 	if (r == 0)
 		r = go_on(page, &next, err);
-	return gpc_wrap(err, r, "listing objects in bucket %s",
-		b->address.bucket);
+	return fail_page(b, &reply, r, err);
 }
 
 static int list_pages(struct gpc_bucket *b, struct gpc_bucket_listing *l,

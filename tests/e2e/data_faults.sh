@@ -81,6 +81,7 @@ for f in '"status": 200, "code": "x"' '"status": 403, "code": "AccessDenied"'; d
 		no_faults
 		[ "$rc" -ne 0 ] && same_tree src keep
 		ok $? "$s, a list that fails ($f) deletes nothing" || note "$rc $err"
+		like "$err" "listing objects in bucket bucket: .*$id" "and names the request"
 	done
 done
 
