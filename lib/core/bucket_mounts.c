@@ -48,6 +48,8 @@ static int look(struct gpc_session *s, const struct gpc_spec_mount *from,
 	source.cancel = s->cancel;
 	source.log = s->log;
 	r = gpc_source_look(&source, COUNTED, &found, err);
+	if (r == 0 && !x->only_read)
+		r = gpc_source_try_write(&source, err);
 	x->files = found.files;
 	x->bytes = found.bytes;
 	x->complete = found.complete;

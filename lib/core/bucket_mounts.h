@@ -20,8 +20,8 @@ void gpc_bucket_mounts_clear(struct gpc_bucket_mounts *m);
 GPC_CLEANUP_VALUE(gpc_bucket_mounts);
 
 /* Asks each bucket of the resolved spec, in order, and counts so far that it does not
- * take long. GPC_ECONFIG: it is not there, or not to be read, or an object where a
- * folder is needed; else what the asking failed with. */
+ * take long; what the job may write is tried. GPC_ECONFIG: it is not there, or an object
+ * where a folder is needed; GPC_EAUTH: it may not be read, or not written; else what the asking failed with. */
 int gpc_bucket_mounts_look(struct gpc_session *s, const struct gpc_spec *spec,
 	struct gpc_bucket_mounts *ret_m, struct gpc_error *err) gpc_must_check;
 

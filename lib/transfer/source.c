@@ -145,6 +145,59 @@ int gpc_source_look(const struct gpc_source *s, uint64_t most,
 	return 0;
 }
 
+/* --- whether it may be written --------------------------------------------------- */
+
+#define PROBE ".gpucloud-probe"
+
+struct probe { int r; char *upload; struct gpc_error *err; };
+
+static void answered(void *arg, int r, const struct gpc_object_result *result,
+	const struct gpc_error *err)
+{
+	struct probe *p = arg;
+
+	p->r = r;
+	if (r < 0 && p->err)
+		*p->err = *err;
+	if (r == 0 && result && result->text)
+		gpc_set_str(&p->upload, result->text);
+}
+
+/* Of the upload that is begun only its id is ever there. */
+static int probe(struct opened *o, struct gpc_net *net, struct gpc_error *err)
+{
+	const struct gpc_object_options options = {0};
+	gpc_autostr *key = gpc_location_at(&o->at, PROBE);
+	gpc_autostr *name = gpc_location_name(&o->at, NULL);
+	gpc_autoptr(gpc_net_loop) *loop = gpc_net_loop_new(net);
+	struct probe p = { .err = err }, last = {0};
+	int r = gpc_objects_begin(o->at.objects, loop, key, &options, answered, &p,
+		err);
+
+	if (r == 0)
+		r = gpc_net_loop_run(loop, -1, NULL, err);
+	r = r < 0 ? r : p.r;
+	if (r == 0 && p.upload && (gpc_objects_drop(o->at.objects, loop, key, p.upload,
+		answered, &last, NULL) < 0 || gpc_net_loop_run(loop, -1, NULL,
+		NULL) < 0 || last.r < 0))
+		gpc_log(o->how->log, GPC_VERBOSE, "%s: an upload that was begun "
+			"as a trial is still there", name);
+	free(p.upload);
+	free(last.upload);
+	return gpc_wrap(err, r, "%s cannot be written", name);
+}
+
+int gpc_source_try_write(const struct gpc_source *s, struct gpc_error *err)
+{
+	const struct gpc_net_settings how = { .ca_file = s->ca_file,
+		.cancel = s->cancel, .log = s->log };
+	gpc_autoptr(gpc_net) *net = gpc_net_new(&how);
+	gpc_auto(opened) struct opened o = {0};
+	int r = open_source(s, net, &o, err);
+
+	return r < 0 ? r : probe(&o, net, err);
+}
+
 /* --- copying ------------------------------------------------------------------- */
 
 struct fetch {

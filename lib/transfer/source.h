@@ -28,6 +28,11 @@ struct gpc_source_found {
 int gpc_source_look(const struct gpc_source *s, uint64_t most,
 	struct gpc_source_found *ret_f, struct gpc_error *err) gpc_must_check;
 
+/* Whether something may be put below it: begins an upload in parts and drops it, which
+ * nobody sees. GPC_EAUTH: not with these credentials. */
+int gpc_source_try_write(const struct gpc_source *s, struct gpc_error *err)
+	gpc_must_check;
+
 struct gpc_source_target {
 	const char *path;               /* on this machine */
 	bool into;                      /* one object gets its name below path */

@@ -94,6 +94,11 @@ refused 3 "is one object" "an object where a folder is needed" \
 	"d: {source: '$(url settled)', type: DATASET_RO}"
 refused 3 "r2:// are not built yet" "another cloud's bucket" "d: r2://bucket/x"
 refused 3 "new bucket" "a new bucket" "d: {source: ., name: b, store: s3}"
+fault '{"service": "s3", "operation": "CreateMultipartUpload", "prefix": "set/", "count": 0,
+	"do": "error", "status": 403, "code": "AccessDenied"}'
+refused 4 "file_mounts.d: s3://bucket/set/ cannot be written: .*AccessDenied" "a folder that may not be written" \
+	"d: {source: '$(url set/)', mode: MOUNT_CACHED}"
+no_faults
 right=$AWS_SECRET_ACCESS_KEY
 AWS_SECRET_ACCESS_KEY=wrong
 refused 4 "file_mounts.d" "credentials that are refused" "d: $(url set/)"
@@ -159,6 +164,8 @@ echo done >out/done
 base64 -w 0 ~/copy | sha256sum' "$(cached runs)"
 run gpc submit --dry-run job.yaml
 like "$err" "changes are uploaded \(MOUNT_CACHED\)" "the plan says that changes are uploaded"
+is "$(objects runs/ | wc -l) $(control GET "objects?sha256=0" | jq ".uploads | length")" "3 0" \
+	"and leaves nothing of having tried"
 run gpc submit -q job.yaml
 is "$rc:$(printf '%s' "$out" | head -n 2 | tr '\n' ' ')" "0:one two " "a folder of a bucket is filled first" ||
 	note "$err"

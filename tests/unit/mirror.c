@@ -4,6 +4,7 @@
 
 #include "agent/mirroring.h"
 #include "provider/procs.h"
+#include "transfer/source.h"
 
 static struct gpc_mirror *mirror;
 
@@ -437,6 +438,32 @@ TEST(lost_answers_do_no_harm)
 	assert_there("b");
 }
 
+/* A trial leaves nothing, and says what may not be. */
+TEST(whether_a_bucket_may_be_written_is_tried)
+{
+	static const char *const schemes[] = {"s3", "oss", "gs"};
+	const char *const at[] = {server.s3, server.oss, server.gcs};
+
+	for (size_t i = 0; i < COUNT(schemes); i++) {
+		gpc_autostr *url = gpc_format("%s://bucket/runs?endpoint=%s",
+			schemes[i], at[i]);
+		gpc_autostr *none = gpc_format("%s://no-such-bucket/runs?endpoint=%s",
+			schemes[i], at[i]);
+		const struct gpc_source source = { .url = url, .folder = true };
+		const struct gpc_source nowhere = { .url = none, .folder = true };
+
+		assert_ok(gpc_source_try_write(&source, &err));
+		assert_int_equal(bed_left("uploads"), 0);
+		assert_int_equal(bed_left("objects"), 0);
+		assert_fails(gpc_source_try_write(&nowhere, &err), GPC_ECONFIG);
+		bed_fault("{\"method\": \"POST\", \"prefix\": \"runs/\", \"do\": "
+			"\"error\", \"status\": 403, \"code\": \"AccessDenied\"}");
+		assert_fails(gpc_source_try_write(&source, &err), GPC_EAUTH);
+		assert_has(err.msg, "cannot be written");
+		bed_no_faults();
+	}
+}
+
 /* The other services' deletions and times are their own. */
 TEST(other_services_do_the_same)
 {
@@ -526,6 +553,7 @@ int main(void)
 		OVER(one_that_is_refused_does_not_hold_up_the_others),
 		OVER(nothing_overtakes_what_time_may_heal),
 		OVER(lost_answers_do_no_harm),
+		OVER(whether_a_bucket_may_be_written_is_tried),
 		OVER(other_services_do_the_same),
 		OVER(a_large_file_goes_in_parts),
 		OVER(what_changes_before_its_turn_waits),
