@@ -323,14 +323,17 @@ static int make_all(struct gpc_provider *p, const struct gpc_launch *l,
 {
 	gpc_auto(gpc_fake_script) struct gpc_fake_script script = {0};
 	gpc_auto(gpc_fake_nodes) struct gpc_fake_nodes nodes = {0};
+	bool known = false;
 	int made = 0;
 	int r = gpc_fake_script_read(c->dir, &script, err);
 
 	if (r == 0)
 		r = gpc_fake_nodes_read(c->dir, &nodes, err);
+	known = r == 0;
 	for (int i = 0; r == 0 && i < l->count; i++)
 		r = make_node(p, l, i, script.boot, c, &nodes, ret, &made, err);
-	if (r < 0)
+	/* Who cannot tell what was there before takes nothing back. */
+	if (r < 0 && known)
 		unmake(c, l, &nodes);
 	/* What was to die is still to come. */
 	if (c->fault.fault == GPC_FAKE_DIE && (r < 0 || !made)) {

@@ -371,14 +371,22 @@ static int read_live(struct gpc_store *s, const char *key,
 {
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
 	gpc_autoptr(gpc_json) *j = NULL;
+	struct gpc_error why;
 	int r = gpc_store_get(s, key, ENTRY_MAX, &b, err);
 
 	*ret_gone = r == -GPC_ENOTFOUND;
 	if (r < 0)
 		return *ret_gone ? 0 : r;
-	/* Its journal is the truth: a broken entry still names its job. */
-	if (gpc_json_parse(gpc_buf_str(&b), b.len, &j, NULL) < 0)
+	r = gpc_json_parse(gpc_buf_str(&b), b.len, &j, &why);
+	/* Its journal is the truth: a broken entry still names its job. One for
+	 * which there is no memory is not broken, and would be nobody's. */
+	if (r == -GPC_EPROTO)
 		return 0;
+	if (r < 0) {
+		if (err)
+			*err = why;
+		return r;
+	}
 	set_text(x->name, sizeof(x->name), gpc_json_get_str(j, "name"));
 	set_text(x->owner_hash, sizeof(x->owner_hash),
 		gpc_json_get_str(j, "owner"));

@@ -312,8 +312,10 @@ static int whose(struct gpc_journal *j, const char *key, const char *id,
 
 	if (r < 0)
 		return r;
-	*ret_ours = gpc_json_parse(gpc_buf_str(&b), b.len, &event, NULL) == 0 &&
-		gpc_eq(gpc_json_get_str(event, "id"), id);
+	r = gpc_json_parse(gpc_buf_str(&b), b.len, &event, err);
+	if (r < 0 && r != -GPC_EPROTO)
+		return r;               /* no memory: ask again */
+	*ret_ours = r == 0 && gpc_eq(gpc_json_get_str(event, "id"), id);
 	return 0;
 }
 

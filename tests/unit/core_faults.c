@@ -89,22 +89,6 @@ TEST(every_fault_of_the_cloud)
 
 /* --- the store ---------------------------------------------------------------- */
 
-static const struct gpc_fault store_faults[] = {
-	{ .op = GPC_FAULT_GET, .how = GPC_FAULT_BEFORE },
-	{ .op = GPC_FAULT_GET, .how = GPC_FAULT_BEFORE, .code = GPC_ERATE },
-	{ .op = GPC_FAULT_HEAD, .how = GPC_FAULT_BEFORE },
-	{ .op = GPC_FAULT_LIST, .how = GPC_FAULT_BEFORE },
-	{ .op = GPC_FAULT_LIST, .how = GPC_FAULT_SHORT },
-	{ .op = GPC_FAULT_DEL, .how = GPC_FAULT_BEFORE },
-	{ .op = GPC_FAULT_DEL, .how = GPC_FAULT_AFTER },
-	{ .op = GPC_FAULT_PUT, .how = GPC_FAULT_BEFORE, .code = GPC_EIO },
-	{ .op = GPC_FAULT_PUT, .how = GPC_FAULT_AFTER, .code = GPC_ETIMEOUT },
-	{ .op = GPC_FAULT_PUT, .how = GPC_FAULT_DELAYED, .late_ms = 60000 },
-	{ .op = GPC_FAULT_PUT, .how = GPC_FAULT_DELAYED, .late_ms = 3000 },
-	{ .op = GPC_FAULT_PUT, .how = GPC_FAULT_DELAYED, .late_ms = 200,
-		.code = GPC_ETIMEOUT },
-};
-
 static int list_one(struct lab *lab, struct gpc_index_entry *ret_x)
 {
 	gpc_auto(gpc_index) struct gpc_index index = {0};
@@ -164,8 +148,8 @@ static bool store_fault(const struct gpc_fault *what, unsigned nth)
 
 TEST(every_operation_of_the_store)
 {
-	for (size_t i = 0; i < COUNT(store_faults); i++)
-		for (unsigned nth = 1; store_fault(&store_faults[i], nth);)
+	for (size_t i = 0; lab_store_faults[i].code; i++)
+		for (unsigned nth = 1; store_fault(&lab_store_faults[i], nth);)
 			nth += (nth < 40 ? 1 : 7) * stride(9);
 }
 

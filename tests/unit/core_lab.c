@@ -120,6 +120,25 @@ struct lab *lab_new(unsigned flags)
 	return lab;
 }
 
+const struct gpc_fault lab_store_faults[] = {
+	{ .op = GPC_FAULT_GET, .how = GPC_FAULT_BEFORE, .code = GPC_ENET },
+	{ .op = GPC_FAULT_GET, .how = GPC_FAULT_BEFORE, .code = GPC_ERATE },
+	{ .op = GPC_FAULT_HEAD, .how = GPC_FAULT_BEFORE, .code = GPC_ENET },
+	{ .op = GPC_FAULT_LIST, .how = GPC_FAULT_BEFORE, .code = GPC_ENET },
+	{ .op = GPC_FAULT_LIST, .how = GPC_FAULT_SHORT, .code = GPC_ENET },
+	{ .op = GPC_FAULT_DEL, .how = GPC_FAULT_BEFORE, .code = GPC_ENET },
+	{ .op = GPC_FAULT_DEL, .how = GPC_FAULT_AFTER, .code = GPC_ENET },
+	{ .op = GPC_FAULT_PUT, .how = GPC_FAULT_BEFORE, .code = GPC_EIO },
+	{ .op = GPC_FAULT_PUT, .how = GPC_FAULT_AFTER, .code = GPC_ETIMEOUT },
+	{ .op = GPC_FAULT_PUT, .how = GPC_FAULT_DELAYED, .late_ms = 60000,
+		.code = GPC_ENET },
+	{ .op = GPC_FAULT_PUT, .how = GPC_FAULT_DELAYED, .late_ms = 3000,
+		.code = GPC_ENET },
+	{ .op = GPC_FAULT_PUT, .how = GPC_FAULT_DELAYED, .late_ms = 200,
+		.code = GPC_ETIMEOUT },
+	{ .code = GPC_OK },
+};
+
 struct gpc_store *lab_inner(struct lab *lab)
 {
 	return lab->inner ? lab->inner : lab->s->store;

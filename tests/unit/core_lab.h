@@ -32,6 +32,8 @@ struct lab *lab_new(unsigned flags);
 void lab_free(struct lab *lab);
 /* The store without faults. */
 struct gpc_store *lab_inner(struct lab *lab);
+/* The ways in which an operation of the store may fail; the last one's code is 0. */
+extern const struct gpc_fault lab_store_faults[];
 /* Another session on the same store and state, as another process has. */
 struct gpc_session *lab_session(struct lab *lab);
 

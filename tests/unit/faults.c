@@ -2,6 +2,7 @@
  * without descriptors, or by doing half; and each allocation that the outside
  * world sizes. How: faults_walk.h. */
 #include "base/time.h"
+#include "core/cost.h"
 #include "core/logs.h"
 #include "core/plan.h"
 #include "core/reconcile.h"
@@ -11,6 +12,7 @@
 #include "core/update.h"
 #include "core/view.h"
 #include "faults_walk.h"
+#include "record/index.h"
 #include "record/keys.h"
 #include "snapshot/snapshot.h"
 
@@ -54,6 +56,101 @@ static void check_ask(struct bench *b)
 	assert_in_range(lab_events(b->lab, b->job, "cancel"), 1, 2);
 }
 
+static void set_up_job(struct bench *b)
+{
+	gpc_autostr *job = lab_job(b->lab, "");
+
+	memcpy(b->job, job, strlen(job) + 1);
+}
+
+static void set_up_running(struct bench *b)
+{
+	struct gpc_supervision *sv;
+
+	set_up_job(b);
+	sv = lab_supervise(b->lab->s, b->job);
+	lab_run(b->lab, sv, b->job, 1);
+	gpc_supervision_free(sv);
+}
+
+static int run_save_and_signal(struct bench *b, struct gpc_error *err)
+{
+	int64_t event;
+	int r = gpc_request_save(b->lab->s, b->job, "mine", &event, err);
+
+	return r < 0 ? r : gpc_request_signal(b->lab->s, b->job, "USR1", -1,
+		err);
+}
+
+/* Who is told of an error asks for both again. */
+static void check_save_and_signal(struct bench *b)
+{
+	assert_in_range(lab_events(b->lab, b->job, "save"), 1, 2);
+	assert_in_range(lab_events(b->lab, b->job, "signal"), 1, 2);
+}
+
+static void set_up_ended(struct bench *b)
+{
+	struct gpc_supervision *sv;
+
+	set_up_job(b);
+	sv = lab_supervise(b->lab->s, b->job);
+	for (int i = 0; !lab_step(sv) && i < 600; i++) {
+		lab_play(b->lab, b->job, lab_state(sv));
+		lab_advance(1000);
+	}
+	assert_status(sv, "SUCCEEDED");
+	gpc_supervision_free(sv);
+}
+
+/* One of which only the answer was lost has been made. */
+static int run_resume(struct bench *b, struct gpc_error *err)
+{
+	int r = gpc_request_resume(b->lab->s, b->job, NULL, NULL, err);
+
+	io_pause(true);
+	if (r == -GPC_ECONFLICT && lab_events(b->lab, b->job, "resume") > 0)
+		r = 0;
+	io_pause(false);
+	return r;
+}
+
+static void check_resume(struct bench *b)
+{
+	assert_int_equal(lab_events(b->lab, b->job, "resume"), 1);
+	assert_int_equal(count(b, "index/live/"), 1);
+}
+
+/* --- what is listed --------------------------------------------------------- */
+
+static void set_up_two(struct bench *b)
+{
+	set_up_ended(b);
+	lab_advance(MINUTE);
+	set_up_running(b);
+}
+
+/* No list is shorter than the truth, whatever could not be read. */
+static int run_list(struct bench *b, struct gpc_error *err)
+{
+	gpc_auto(gpc_index) struct gpc_index index = {0};
+	gpc_auto(gpc_costs) struct gpc_costs costs = {0};
+	gpc_auto(gpc_view) struct gpc_view v = {0};
+	int r = gpc_index_list(b->lab->s->store, 0, &index, err);
+
+	if (r == 0)
+		assert_int_equal(index.n, 2);
+	if (r == 0)
+		r = gpc_cost_since(b->lab->s, 0, false, &costs, err);
+	if (r == 0)
+		assert_int_equal(costs.n, 2);
+	if (r == 0)
+		r = gpc_view_find(b->lab->s, "@", &v, err);
+	if (r == 0)
+		assert_string_equal(v.job.id, b->job);
+	return r;
+}
+
 /* --- plan and submit -------------------------------------------------------- */
 
 static int run_plan(struct bench *b, struct gpc_error *err)
@@ -94,9 +191,7 @@ static void check_submit(struct bench *b)
 
 static void set_up_logs(struct bench *b)
 {
-	gpc_autostr *job = lab_job(b->lab, "");
-
-	memcpy(b->job, job, strlen(job) + 1);
+	set_up_job(b);
 	lab_log(b->lab, b->job, 1, 0, "one\ntwo\nthree\n");
 }
 
@@ -138,9 +233,8 @@ static void check_logs(struct bench *b)
 static void set_up_release(struct bench *b)
 {
 	struct gpc_supervision *sv;
-	gpc_autostr *job = lab_job(b->lab, "");
 
-	memcpy(b->job, job, strlen(job) + 1);
+	set_up_job(b);
 	sv = lab_supervise(b->lab->s, b->job);
 	lab_step(sv);
 	gpc_supervision_free(sv);
@@ -169,6 +263,16 @@ TEST(an_update_and_a_cancel)
 {
 	in_turn(&(struct flow){ set_up_logs, run_ask, check_ask });
 }
+TEST(a_save_and_a_signal)
+{
+	in_turn(&(struct flow){ set_up_running, run_save_and_signal,
+		check_save_and_signal });
+}
+TEST(a_resume)
+{
+	in_turn(&(struct flow){ set_up_ended, run_resume, check_resume });
+}
+TEST(a_list) { in_turn(&(struct flow){ set_up_two, run_list, NULL }); }
 TEST(a_plan) { in_turn(&(struct flow){ NULL, run_plan, NULL }); }
 TEST(a_submit)
 {
@@ -185,6 +289,9 @@ int main(int argc, char **argv)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_new_store),
 		cmocka_unit_test(an_update_and_a_cancel),
+		cmocka_unit_test(a_save_and_a_signal),
+		cmocka_unit_test(a_resume),
+		cmocka_unit_test(a_list),
 		cmocka_unit_test(a_plan),
 		cmocka_unit_test(a_submit),
 		cmocka_unit_test(a_log),

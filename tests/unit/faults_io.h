@@ -22,7 +22,8 @@ void io_arm(enum io_fault fault, long nth, bool and_all_after);
 /* While paused, calls neither count nor fail. */
 void io_pause(bool on);
 void io_disarm(void);
-/* The call that it struck first; NULL = none. */
+/* The call that it struck first; NULL = none, or it is forgotten. */
 const char *io_struck(void);
+void io_forget(void);
 /* Open descriptors of this process. */
 int io_count_fds(void);

@@ -1,8 +1,11 @@
 /* A supervisor's whole life, each system call of which fails in turn; see
  * faults_walk.h. */
+#include <signal.h>
+
 #include "base/time.h"
 #include "core/reconcile.h"
 #include "faults_walk.h"
+#include "record/journal.h"
 
 static void set_up_job(struct bench *b)
 {
@@ -64,15 +67,64 @@ static void check_supervise(struct bench *b)
 	assert_int_equal(count(b, "index/done/"), 1);
 }
 
+/* --- the loop around it ----------------------------------------------------- */
+
+struct turns { struct bench *b; int n; };
+
+/* The agents' part, in the pauses of the supervisor. One that gets nowhere is
+ * told to end, as a person would. */
+static void take_turn(void *arg)
+{
+	struct turns *t = arg;
+	struct lab *lab = t->b->lab;
+	gpc_auto(gpc_journal) struct gpc_journal j = {0};
+	struct gpc_error err;
+
+	io_pause(true);
+	gpc_journal_init(&j, lab_inner(lab), t->b->job, "");
+	if (gpc_journal_refresh(&j, NULL, &err) == 0)
+		play(t->b, &j.state);
+	if (++t->n > 2000)
+		lab->cancel.signal = SIGTERM;
+	io_pause(false);
+}
+
+static int run_gang(struct bench *b, struct gpc_error *err)
+{
+	struct turns turns = { .b = b };
+	int r;
+
+	lab_on_sleep(take_turn, &turns);
+	r = gpc_supervise_run(b->lab->s, false, err);
+	lab_on_sleep(NULL, NULL);
+	b->lab->cancel = (struct gpc_cancel){0};
+	return r;
+}
+
+/* Whatever it left is for the next one. */
+static void check_gang(struct bench *b)
+{
+	struct gpc_error err;
+
+	assert_ok(run_gang(b, &err));
+	check_supervise(b);
+}
+
 TEST(a_supervisors_life)
 {
 	in_turn(&(struct flow){ set_up_job, run_supervise, check_supervise });
+}
+
+TEST(a_loops_life)
+{
+	in_turn(&(struct flow){ set_up_job, run_gang, check_gang, 41 });
 }
 
 int main(int argc, char **argv)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_supervisors_life),
+		cmocka_unit_test(a_loops_life),
 	};
 
 	use_memory();

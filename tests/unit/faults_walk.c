@@ -154,6 +154,14 @@ static void judge(struct bench *b, const struct flow *f, enum io_fault fault,
 		fail_msg("%s %ld (%s): once more: %s", name, nth, call, err->msg);
 }
 
+static void bench_clear(struct bench *b)
+{
+	gpc_buf_clear(&b->text);
+	free(b->tree);
+	free(b->target);
+	lab_free(b->lab);
+}
+
 /* One fault; false when the flow has no such call any more. */
 static bool one(const struct flow *f, enum io_fault fault, long nth,
 	bool all_after)
@@ -180,11 +188,61 @@ static bool one(const struct flow *f, enum io_fault fault, long nth,
 	judge(&b, f, fault, nth, r, &err);
 	if (f->check)
 		f->check(&b);
-	gpc_buf_clear(&b.text);
-	free(b.tree);
-	free(b.target);
-	lab_free(b.lab);
+	bench_clear(&b);
 	return call != NULL;
+}
+
+/* --- the store, in turn -------------------------------------------------------- */
+
+/* One fault of the store; false when the flow has no such operation any more. */
+static bool one_of_store(const struct flow *f, const struct gpc_fault *how,
+	unsigned nth)
+{
+	struct bench b = { .lab = lab_new(LAB_FAULTY) };
+	struct gpc_store *s = b.lab->s->store;
+	struct gpc_fault fault = *how;
+	struct gpc_error err = {0};
+	bool struck;
+	int r;
+
+	if (f->set_up)
+		f->set_up(&b);
+	fault.nth = nth;
+	gpc_store_fault_reset(s);
+	gpc_store_fault_add(s, &fault);
+	r = f->run(&b, &err);
+	struck = gpc_store_fault_count(s, fault.op) >= nth;
+	gpc_store_fault_reset(s);
+	if (getenv("FAULTS_LOG"))
+		print_message("op %d how %d late %d, %u: %d %s\n", fault.op,
+			fault.how, fault.late_ms, nth, r, r < 0 ? err.msg : "");
+	if (r < 0 && !struck)
+		fail_msg("without a fault: %s", err.msg);
+	if (r < 0 && (!err.msg[0] || (int)err.code != -r))
+		fail_msg("op %d how %d, %u: %d without a word", fault.op,
+			fault.how, nth, r);
+	if (r < 0 && f->run(&b, &err) < 0)
+		fail_msg("op %d how %d, %u: once more: %s", fault.op, fault.how,
+			nth, err.msg);
+	lab_advance(2 * MINUTE);       /* what is late lands */
+	if (f->check)
+		f->check(&b);
+	bench_clear(&b);
+	return struck;
+}
+
+/* A list that is short for a while is for those who look again: core_faults. */
+static void store_in_turn(const struct flow *f)
+{
+	unsigned step = getenv("GPUCLOUD_TEST_LONG") ? 1 :
+		f->step ? (unsigned)f->step : 5;
+
+	io_forget();
+	for (const struct gpc_fault *how = lab_store_faults; how->code; how++)
+		for (unsigned nth = 1; how->how != GPC_FAULT_SHORT &&
+			one_of_store(f, how, nth);)
+			nth += (nth < 20 ? (step + 8) / 9 : step) *
+				(unsigned)stride(9);
 }
 
 void in_turn(const struct flow *f)
@@ -194,12 +252,13 @@ void in_turn(const struct flow *f)
 
 	for (int fault = 0; fault < IO__COUNT; fault++) {
 		for (long nth = 1; one(f, fault, nth, false);)
-			nth += (nth < 20 ? (step + 7) / 9 : step) * stride(9);
+			nth += (nth < 20 ? (step + 8) / 9 : step) * stride(9);
 		if (fault == IO_SHORT)
 			continue;
 		for (long nth = 1; one(f, fault, nth, true);)
 			nth += (3 * step + nth / 4) * stride(5);
 	}
+	store_in_turn(f);
 }
 
 void use_memory(void)

@@ -1,5 +1,6 @@
 /* Walking a flow through faults: each call of a kind fails in turn, or that one
- * and all after it. The flow must end in success or in a clean error, leak no
+ * and all after it; then each operation of the store in each way that
+ * core_lab.h lists. The flow must end in success or in a clean error, leak no
  * descriptor, and leave what a second try without faults makes whole. */
 #pragma once
 #include "base/buf.h"
