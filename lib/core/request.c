@@ -224,20 +224,24 @@ static int check_resumable(struct gpc_session *s, struct gpc_journal *j,
 }
 
 /* A supervisor that is about to close the job drops its secrets on the way, and
- * must not meet new ones: closing takes a moment. Where it takes longer nobody is
- * at it. */
+ * must not meet new ones: giving the last node back and closing take a moment.
+ * Where they take longer nobody is at it. */
 static int await_closing(struct gpc_session *s, const struct gpc_job *job,
-	const struct gpc_job_state *st, struct gpc_error *err)
+	struct gpc_journal *j, struct gpc_error *err)
 {
 	int64_t end = gpc_boot_ms() + CLOSING_MS;
 	bool done = false, live = true;
 	int r = 0;
 
-	while (r == 0 && gpc_job_state_is_over(st) && !done && live &&
-		gpc_boot_ms() < end && !gpc_canceled(s->cancel)) {
-		r = gpc_index_look(s->store, job, st, &done, &live, err);
-		if (r == 0 && !done && live)
-			gpc_sleep_ms(CLOSING_LOOK_MS);
+	while (r == 0 && gpc_job_status_is_end(j->state.status)) {
+		if (gpc_job_state_is_over(&j->state))
+			r = gpc_index_look(s->store, job, &j->state, &done,
+				&live, err);
+		if (r < 0 || done || !live || gpc_boot_ms() >= end ||
+			gpc_canceled(s->cancel))
+			break;
+		gpc_sleep_ms(CLOSING_LOOK_MS);
+		r = gpc_journal_refresh(j, NULL, err);
 	}
 	return r;
 }
@@ -268,9 +272,9 @@ int gpc_request_resume(struct gpc_session *s, const char *id,
 	if (r == 0)
 		r = open_journal(s, id, &j, err);
 	if (r == 0)
-		r = check_resumable(s, &j, checkpoint, err);
+		r = await_closing(s, &job, &j, err);
 	if (r == 0)
-		r = await_closing(s, &job, &j.state, err);
+		r = check_resumable(s, &j, checkpoint, err);
 	if (r == 0)
 		r = put_secrets_again(s, &job, secrets, err);
 	GPC_CRASH("resume.secrets_put");

@@ -375,6 +375,9 @@ report() { # OF
 	done
 }
 
+# Pairs that have found something, whatever the sample is.
+NAMED="request event.intent,event.resume"
+
 # The points of a scenario in the order in which they are passed first, for each
 # process that passes them: "NAME" or "NAME:N".
 points_of() { # SCENARIO
@@ -433,6 +436,7 @@ else
 	pairs >"$T/pairs"
 	awk -v step=$(($(wc -l <"$T/pairs") / 15)) 'NR % step == 7' "$T/pairs" |
 		cat "$T/walks" - >"$T/few"
+	echo "$NAMED" >>"$T/few"
 fi
 # Without those that an earlier run has done.
 results=${results:-$T/results}

@@ -10,6 +10,7 @@
 #include "core/supervision.h"
 #include "core/view.h"
 #include "core_lab.h"
+#include "store_keys.h"
 #include "record/index.h"
 #include "record/journal.h"
 #include "record/keys.h"
@@ -527,6 +528,38 @@ TEST(a_late_closing_spares_a_resumed_job)
 	lab_free(lab);
 }
 
+static void step_on(void *arg)
+{
+	lab_step(arg);
+}
+
+/* Who resumes a job at once after its end, and dies of it, finds no closing that
+ * still drops the secrets. */
+TEST(a_resume_lets_the_closing_go_first)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+	struct gpc_error err;
+
+	run(lab, sv, job);
+	lab_exit(lab, job, 1, 0, GPC_REASON_COMPLETED, 0, 0);
+	for (int i = 0; i < 100 && !lab_events(lab, job, "ended"); i++) {
+		lab_step(sv);
+		lab_advance(1000);
+	}
+	assert_int_equal(lab_events(lab, job, "released"), 0);
+	lab_script(lab, "{\"faults\":[{\"op\":\"list\",\"fault\":\"die\"}]}");
+	lab_on_sleep(step_on, sv);
+	assert_ok(gpc_request_resume(lab->s, job, NULL, NULL, &err));
+	lab_on_sleep(NULL, NULL);
+	assert_int_equal(lab_events(lab, job, "released"), 1);
+	assert_int_equal(lab_events(lab, job, "resume"), 1);
+	assert_int_equal(count_keys(lab->s->store, "index/done/", NULL), 1);
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
 /* --- what is held --------------------------------------------------------------------- */
 
 static size_t orphans(struct lab *lab)
@@ -651,6 +684,7 @@ int main(void)
 		cmocka_unit_test(a_request_that_loses_a_race_is_made_again),
 		cmocka_unit_test(a_resume_that_loses_a_race_is_made_again),
 		cmocka_unit_test(a_late_closing_spares_a_resumed_job),
+		cmocka_unit_test(a_resume_lets_the_closing_go_first),
 		cmocka_unit_test(orphans_are_told_and_ended),
 		cmocka_unit_test(a_node_of_an_open_intent_is_no_orphan),
 		cmocka_unit_test(a_gone_node_that_is_still_shown_is_no_orphan),
