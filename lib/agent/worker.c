@@ -12,7 +12,7 @@
 
 struct gpc_worker {
 	pthread_t thread;
-	bool busy;
+	bool busy, threaded;
 	int in, out;
 	gpc_work_fn *fn;
 	void *arg;
@@ -48,13 +48,18 @@ bool gpc_worker_busy(const struct gpc_worker *w)
 	return w && w->busy;
 }
 
+static void tell_end(struct gpc_worker *w)
+{
+	while (write(w->out, "", 1) < 0 && errno == EINTR)
+		;
+}
+
 static void *run(void *arg)
 {
 	struct gpc_worker *w = arg;
 
 	w->result = w->fn(w->arg, &w->cancel, &w->err);
-	while (write(w->out, "", 1) < 0 && errno == EINTR)
-		;
+	tell_end(w);
 	return NULL;
 }
 
@@ -70,8 +75,11 @@ int gpc_worker_start(struct gpc_worker *w, gpc_work_fn *fn, void *arg,
 	w->cancel.signal = 0;
 	w->err = (struct gpc_error){0};
 	r = pthread_create(&w->thread, NULL, run, w);
-	if (r != 0)
-		return gpc_fail_sys(err, r, "cannot start a thread");
+	w->threaded = r == 0;
+	if (r != 0) {
+		w->result = gpc_fail_sys(&w->err, r, "cannot start a thread");
+		tell_end(w);
+	}
 	w->busy = true;
 	return 0;
 }
@@ -82,7 +90,8 @@ bool gpc_worker_take(struct gpc_worker *w, int *ret_r, struct gpc_error *err)
 
 	if (!w->busy || read(w->in, &c, 1) != 1)
 		return false;
-	pthread_join(w->thread, NULL);
+	if (w->threaded)
+		pthread_join(w->thread, NULL);
 	w->busy = false;
 	*ret_r = w->result;
 	if (w->result < 0 && err)
@@ -100,7 +109,7 @@ void gpc_worker_free(struct gpc_worker *w)
 	if (!w)
 		return;
 	gpc_worker_cancel(w);
-	if (w->busy)
+	if (w->busy && w->threaded)
 		pthread_join(w->thread, NULL);
 	close(w->in);
 	close(w->out);

@@ -15,7 +15,8 @@ int gpc_worker_new(struct gpc_worker **ret_w, struct gpc_error *err)
 	gpc_must_check;
 int gpc_worker_fd(const struct gpc_worker *w);
 bool gpc_worker_busy(const struct gpc_worker *w);
-/* arg is borrowed until the task has been taken. One task at a time. */
+/* arg is borrowed until the task has been taken. One task at a time: else
+ * GPC_ECONFLICT. One for which there is no thread ends at once, with that error. */
 int gpc_worker_start(struct gpc_worker *w, gpc_work_fn *fn, void *arg,
 	struct gpc_error *err) gpc_must_check;
 /* True when the task has ended: its result and error are given out once. */

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -25,16 +26,16 @@ struct cJSON;
 #define MAX_FD 1024
 
 const char *const io_fault_names[] = { "EIO", "ENOSPC", "EMFILE", "ENOMEM",
-	"short", "look", "remove", "close" };
+	"short", "look", "remove", "close", "start" };
 
 enum kind {
 	OPENS = 1, NEEDS_ROOM = 2, MOVES_BYTES = 4, OTHER = 8, GROWS = 16,
-	LOOKS = 32, REMOVES = 64, CLOSES = 128,
+	LOOKS = 32, REMOVES = 64, CLOSES = 128, STARTS = 256,
 };
 
 static struct {
 	atomic_bool armed, paused, all_after;
-	_Atomic(const char *) struck;
+	_Atomic(const char *) *struck;  /* shared with what was forked */
 	enum io_fault fault;
 	long nth;
 	atomic_long seen;
@@ -46,7 +47,11 @@ void io_arm(enum io_fault fault, long nth, bool and_all_after)
 	io.fault = fault;
 	io.nth = nth;
 	io.seen = 0;
-	io.struck = NULL;
+	if (!io.struck)
+		io.struck = mmap(NULL, sizeof(*io.struck),
+			PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
+	*io.struck = NULL;
 	io.all_after = and_all_after;
 	io.armed = true;
 }
@@ -63,12 +68,13 @@ void io_disarm(void)
 
 const char *io_struck(void)
 {
-	return io.struck;
+	return io.struck ? *io.struck : NULL;
 }
 
 void io_forget(void)
 {
-	io.struck = NULL;
+	if (io.struck)
+		*io.struck = NULL;
 }
 
 int io_count_fds(void)
@@ -110,6 +116,7 @@ static bool applies(unsigned kind)
 	case IO_LOOK: return kind & LOOKS;
 	case IO_REMOVE: return kind & REMOVES;
 	case IO_CLOSE: return kind & CLOSES;
+	case IO_START: return kind & STARTS;
 	default: return kind & MOVES_BYTES;
 	}
 }
@@ -124,10 +131,11 @@ static bool fails_at(unsigned kind, const char *call)
 	n = ++io.seen;
 	if (n != io.nth && !(io.all_after && n > io.nth))
 		return false;
-	if (!io.struck)
-		io.struck = call;
+	if (!*io.struck)
+		*io.struck = call;
 	errno = io.fault == IO_ENOSPC ? ENOSPC :
-		io.fault == IO_EMFILE ? EMFILE : EIO;
+		io.fault == IO_EMFILE ? EMFILE :
+		io.fault == IO_START ? EAGAIN : EIO;
 	return true;
 }
 
@@ -443,12 +451,12 @@ WRAP(int, utimensat, (int at, const char *path, const struct timespec *times,
 
 WRAP(pid_t, fork, (void))
 {
-	return fails(OPENS) ? -1 : __real_fork();
+	return fails(OPENS | STARTS) ? -1 : __real_fork();
 }
 
 WRAP(int, pthread_create, (pthread_t *thread, const pthread_attr_t *attr,
 	void *(*run)(void *arg), void *arg))
 {
-	return fails(OPENS) ? EAGAIN
+	return fails(OPENS | STARTS) ? EAGAIN
 		: __real_pthread_create(thread, attr, run, arg);
 }

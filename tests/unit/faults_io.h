@@ -14,6 +14,7 @@ enum io_fault {
 	IO_LOOK,       /* what only looks: stat, readdir, access, lseek */
 	IO_REMOVE,     /* unlink, rmdir */
 	IO_CLOSE,      /* close: it is closed, and its error comes late */
+	IO_START,      /* threads and processes */
 	IO__COUNT,
 };
 extern const char *const io_fault_names[];

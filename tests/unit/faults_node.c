@@ -140,6 +140,7 @@ static void agents(const struct one *v, size_t n)
 static const long calls[IO__COUNT] = {
 	[IO_EIO] = 700, [IO_ENOSPC] = 150, [IO_EMFILE] = 200, [IO_ENOMEM] = 150,
 	[IO_SHORT] = 250, [IO_LOOK] = 200, [IO_REMOVE] = 40, [IO_CLOSE] = 300,
+	[IO_START] = 20,
 };
 
 TEST(agents_calls)
