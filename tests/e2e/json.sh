@@ -174,6 +174,13 @@ json cost-running cost waits --json
 json release-dry release --all --dry-run --json
 run gpc status waits --json
 cp "$T/out" docs/running
+# As its node says it while files wait for a bucket; only a folder is looked into.
+uploads() {
+	beat=$(ls "$STORE"/jobs/waits-*/1/0/beat)
+	jq -c '.uploads = {files: 2, bytes: 3}' "$beat" >beat && cp beat "$beat" &&
+		gpc status waits --json >docs/uploads && grep -q '"uploads"' docs/uploads
+}
+far || wait_until 60 uploads
 gpc cancel waits --json >docs/cancel 2>/dev/null
 run gpc wait waits
 wait_until 20 sh -c "'$GPUCLOUD_BIN' status waits --json | jq -e '.nodes[0].released'"
@@ -270,6 +277,7 @@ is "$(comm -23 with_value described)" "" \
 	"each field that is printed is described in gpucloud-json(5), with its type"
 sed 's/ null$//' printed | cut -d' ' -f1,2 | sort -u >printed_names
 cut -d' ' -f1,2 described | sort -u >described_names
+if far; then sed -i '/^job uploads[.]/d' described_names; fi
 # an empty list of objects stands for the fields of these
 while IFS= read -r name; do
 	case $name in *'[]') grep -qF "$name." described_names && continue ;; esac
