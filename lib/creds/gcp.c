@@ -37,6 +37,7 @@ int gpc_gcp_from_file(const struct gpc_gcp_file *f, const char *scope,
 {
 	const char *type = gpc_gcp_get(f, "type");
 	gpc_autostr *shown = NULL;
+	int r;
 
 	if (gpc_eq(type, "service_account"))
 		return gpc_gcp_from_account(f, scope, i, err);
@@ -51,8 +52,10 @@ int gpc_gcp_from_file(const struct gpc_gcp_file *f, const char *scope,
 		return gpc_fail(err, GPC_ECONFIG, "%s has no \"type\": this is "
 			"no credentials file of Google's", f->shown);
 	shown = gpc_str_printable(type, strnlen(type, 60));
-	return gpc_fail(err, GPC_EUNSUPPORTED, "%s has the type \"%s\", which "
+	r = gpc_fail(err, GPC_EUNSUPPORTED, "%s has the type \"%s\", which "
 		"gpucloud does not support", f->shown, shown);
+	gpc_hint(err, GPC_GCP_LOGIN);
+	return r;
 }
 
 /* *ret_j stays NULL where there is no such file. */

@@ -233,6 +233,9 @@ int gpc_gcp_subject_aws(const struct gpc_gcp_file *f,
 		gpc_fail(err, GPC_EUNSUPPORTED, "%s: the only environment_id "
 			"that gpucloud knows is aws1", f->shown);
 
+	if (r)
+		gpc_hint(err, "make the file anew: gcloud iam "
+			"workload-identity-pools create-cred-config --aws");
 	if (!r)
 		r = find_region(&s, err);
 	if (!r)

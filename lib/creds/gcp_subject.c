@@ -229,7 +229,7 @@ int gpc_gcp_subject(const struct gpc_gcp_file *f, char **ret_token,
 	const char *file = gpc_json_get_str(s, "file");
 	const char *url = gpc_json_get_str(s, "url");
 	bool aws = gpc_json_get(s, "environment_id") != NULL;
-	int n = 0;
+	int n = 0, r;
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		n += gpc_json_get(s, kinds[i]) != NULL;
@@ -252,6 +252,10 @@ int gpc_gcp_subject(const struct gpc_gcp_file *f, char **ret_token,
 	if (!gpc_json_get(s, "certificate"))
 		return gpc_fail(err, GPC_ECONFIG, "%s: credential_source is of "
 			"a form that gpucloud does not know", f->shown);
-	return gpc_fail(err, GPC_EUNSUPPORTED, "%s: credential_source names a "
+	r = gpc_fail(err, GPC_EUNSUPPORTED, "%s: credential_source names a "
 		"certificate, which gpucloud does not support", f->shown);
+	gpc_hint(err, "make one whose token is in a file, behind a URL or "
+		"printed by a program: gcloud iam workload-identity-pools "
+		"create-cred-config");
+	return r;
 }

@@ -189,8 +189,8 @@ int gpc_ini_load(const char *path, struct gpc_ini *ret_ini,
 		return 0;
 	if (r == 0)
 		r = gpc_ini_parse(gpc_buf_str(&b), b.len, path, ret_ini, err);
-	else if (err)
-		*err = why;
+	else
+		r = gpc_fail(err, GPC_ECONFIG, "%s", why.msg);
 	gpc_wipe(b.data, b.cap);
 	return r;
 }

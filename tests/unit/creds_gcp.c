@@ -341,6 +341,9 @@ TEST(test_wrong_files)
 		lab_file(ADC, "%s", cases[k].text);
 		assert_fails(get(NULL, &i, &err), cases[k].code);
 		assert_has(err.msg, cases[k].msg);
+		/* What is refused by name says what to do instead. */
+		if (cases[k].code == GPC_EUNSUPPORTED)
+			assert_has(err.hint, "gcloud ");
 	}
 	assert_int_equal(lab_asked("POST "), 0);
 }

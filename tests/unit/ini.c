@@ -142,7 +142,7 @@ TEST(test_files)
 	assert_ok(gpc_ini_load("/nowhere/at/all", &ini, &err));
 	assert_null(ini.path);
 	assert_null(gpc_ini_find(&ini, "a"));
-	assert_fails(gpc_ini_load("/tmp", &ini, &err), GPC_EIO);
+	assert_fails(gpc_ini_load("/tmp", &ini, &err), GPC_ECONFIG);
 	close(mkstemp(path));
 	assert_ok(gpc_write_file(path, "[a]\nk=v\n", 8, 0600, &err));
 	assert_ok(gpc_ini_load(path, &ini, &err));
