@@ -94,6 +94,7 @@ def main():
         sys.exit("fakecloud: %s" % wrong)
     server = Server(world, services.all_of(world), Control(world), args.host, tls)
     server.listen(args.port)
+    world.ports = world.ec2.ports = server.open_port
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: server.stop())
     if args.until_eof:
@@ -101,6 +102,7 @@ def main():
                          daemon=True).start()
     write_ready(args, world, server)
     server.run()
+    world.ec2.close()
 
 
 main()

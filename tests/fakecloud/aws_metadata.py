@@ -70,20 +70,36 @@ class Imds(Plain):
         if token is not None and self.world.imds_tokens.get(token, 0) <= time.time():
             raise Failure(401, "Unauthorized", "")
         path = request.path[len("/latest/"):]
-        given = self.world.metadata["aws"].get(path)
+        given = self.given(path)
         if given is not None:
             return text(given)
         return self.built_in(mode, path)
 
-    def built_in(self, mode, path):
-        role = self.world.config["aws"]["instance_role"]
+    def given(self, path):
+        return self.world.metadata["aws"].get(path)
+
+    def role(self):
+        return self.world.config["aws"]["instance_role"]
+
+    def texts(self):
         region = self.settings["region"]
-        texts = {"meta-data/instance-id": "i-0123456789abcdef0",
-                 "meta-data/placement/region": region,
-                 "meta-data/placement/availability-zone": region + "a",
-                 "meta-data/instance-life-cycle": "spot",
-                 "meta-data/iam/security-credentials/": role,
-                 "meta-data/iam/security-credentials": role}
+        return {"meta-data/instance-id": "i-0123456789abcdef0",
+                "meta-data/placement/region": region,
+                "meta-data/placement/availability-zone": region + "a",
+                "meta-data/instance-life-cycle": "spot"}
+
+    def user_data(self):
+        return b""
+
+    def issued(self):
+        return instance_key(self.world)
+
+    def built_in(self, mode, path):
+        role, texts = self.role(), self.texts()
+        texts.update({"meta-data/iam/security-credentials/": role,
+                      "meta-data/iam/security-credentials": role})
+        if path == "user-data" and self.user_data():
+            return Answer(200, [], self.user_data(), "application/octet-stream")
         if mode == "no-role" and "/iam/" in path:
             raise Failure(404, "NotFound", "")
         if path == "meta-data/iam/security-credentials/" + role:
@@ -96,7 +112,62 @@ class Imds(Plain):
         if mode == "failed":
             return reply({"Code": "AssumeRoleUnauthorizedAccess", "Message": "EC2 cannot "
                           "assume the role", "LastUpdated": iso(time.time())})
-        key = instance_key(self.world)
+        key = self.issued()
         return reply({"Code": "Success", "LastUpdated": iso(time.time()), "Type": "AWS-HMAC",
                       "AccessKeyId": key.id, "SecretAccessKey": key.secret,
                       "Token": key.token, "Expiration": iso(key.expires)})
+
+
+class MachineImds(Imds):
+    """The one of a machine of EC2's, at an address of its own."""
+
+    hosts = ()
+
+    def __init__(self, world, machine):
+        super().__init__(world)
+        self.machine = machine
+        self.name = "imds/" + machine.id
+        self.key = None
+        self.tokens = {}
+
+    def mode(self):
+        mode = super().mode()
+        if mode == "both" and self.machine.asked.imds_v2_only:
+            return "v2"
+        return "no-role" if not self.machine.asked.profile else mode
+
+    def given(self, path):
+        return self.machine.metadata.get(path)
+
+    def texts(self):
+        machine = self.machine
+        found = {"meta-data/instance-id": machine.id,
+                 "meta-data/instance-type": machine.type.name,
+                 "meta-data/placement/region": machine.region,
+                 "meta-data/placement/availability-zone": machine.zone,
+                 "meta-data/instance-life-cycle": machine.asked.market,
+                 "meta-data/local-ipv4": machine.address or "",
+                 "meta-data/ami-id": machine.asked.image.id}
+        if machine.public:
+            found["meta-data/public-ipv4"] = machine.public
+        if machine.asked.tags_in_imds:
+            found.update(("meta-data/tags/instance/" + k, v)
+                         for k, v in machine.tags.items())
+        return found
+
+    def role(self):
+        return self.machine.asked.profile
+
+    def user_data(self):
+        return self.machine.asked.user_data
+
+    def issued(self):
+        """Until the middle of their life the same credentials are given."""
+        if self.key is None or self.key.expires - time.time() < \
+                self.settings["token_lifetime"] / 2:
+            arn = "arn:aws:iam::%s:role/%s" % (self.world.config["aws"]["account"],
+                                               self.role())
+            known = self.world.role("aws", arn) or {}
+            self.key = self.world.issue("aws", assumed(arn, self.machine.id),
+                                        deny=known.get("deny", ()))
+        return self.key

@@ -1,97 +1,21 @@
-"""AWS Security Token Service: query protocol, XML answers."""
+"""AWS Security Token Service."""
 import re
 
-from . import sigv4, xmltext
-from .plain import Plain
-from .http1 import Answer, Failure
+from . import sigv4
+from .http1 import Failure
+from .query import Query
 from .xmltext import element
 
-XMLNS = "https://sts.amazonaws.com/doc/2011-06-15/"
-UNSIGNED = ("AssumeRoleWithWebIdentity",)
-HOST = re.compile(r"sts\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(\.cn)?")
 
-
-class Sts(Plain):
-    name = "sts"
+class Sts(Query):
+    name = signs = "sts"
+    version = "2011-06-15"
+    xmlns = "https://sts.amazonaws.com/doc/2011-06-15/"
+    unsigned = ("AssumeRoleWithWebIdentity",)
     hosts = (r"sts(\.[a-z0-9-]+)?\.amazonaws\.com(\.cn)?",)
+    region_of_host = re.compile(r"sts\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(\.cn)?")
 
-    def identify(self, request):
-        args = dict(request.args(), **request.form())
-        request.operation, request.parameters = args.get("Action", "Unknown"), args
-
-    def check_body(self, request):
-        """Signatures cover the body, so that all of it is checked here."""
-        args = request.parameters
-        if args.get("Version") != "2011-06-15":
-            raise Failure(400, "InvalidAction", "Could not find operation %s for version %s"
-                          % (request.operation, args.get("Version", "NO_VERSION_SPECIFIED")))
-        if request.operation in UNSIGNED:
-            return
-        signature = sigv4.Signature(request)
-        match = HOST.fullmatch(request.host())
-        wanted = match.group("region") if match else signature.region
-        if signature.service != "sts" or signature.region != wanted:
-            raise Failure(403, "SignatureDoesNotMatch", "Credential should be scoped to a "
-                          "valid region.")
-        self.check_time(signature, request.clock())
-        signature.check_headers()
-        key = self.key(signature, request.clock())
-        payload = request.body.hex("sha256")
-        if (request.get("x-amz-content-sha256") or payload) != payload:
-            raise Failure(403, "SignatureDoesNotMatch", "The payload is another")
-        signature.check(key.secret, payload, s3=False)
-        request.identity = key
-        action = "sts:" + request.operation
-        if action in key.deny:
-            raise self.denied(key, action, args.get("RoleArn", "*"))
-
-    def check_time(self, signature, now):
-        sent = sigv4.seconds(signature.stamp)
-        if sent is None or abs(now - sent) > 300:
-            raise Failure(403, "SignatureDoesNotMatch", "Signature expired: %s is now %s "
-                          "than %s" % (signature.stamp, "earlier" if (sent or 0) < now else
-                                       "later", sigv4.iso(now)))
-
-    def key(self, signature, now):
-        """As sigv4.identify, in the words of this service."""
-        try:
-            return sigv4.identify(self.world, signature, now)
-        except Failure as failed:
-            code = {"InvalidAccessKeyId": "InvalidClientTokenId",
-                    "InvalidToken": "InvalidClientTokenId",
-                    "ExpiredToken": "ExpiredToken"}[failed.code]
-            text = {"InvalidClientTokenId": "The security token included in the request is "
-                    "invalid.", "ExpiredToken": "The security token included in the request "
-                    "is expired"}[code]
-            raise Failure(403, code, text) from None
-
-    def denied(self, key, action, where):
-        return Failure(403, "AccessDenied", "User: %s is not authorized to perform: %s on "
-                       "resource: %s" % (key.arn if key else "anonymous", action, where))
-
-    def handle(self, request):
-        work = {"GetCallerIdentity": self.caller, "AssumeRole": self.assume,
-                "AssumeRoleWithWebIdentity": self.web}.get(request.operation)
-        if work is None:
-            raise Failure(400, "InvalidAction", "Could not find operation " +
-                          request.operation)
-        result = element(request.operation + "Result", *work(request, request.parameters))
-        meta = element("ResponseMetadata", ("RequestId", request.id))
-        body = xmltext.document(request.operation + "Response", result, meta, xmlns=XMLNS)
-        return Answer(200, self.ids(request), body, "text/xml")
-
-    def ids(self, request):
-        return [("x-amzn-RequestId", request.id)]
-
-    def failure(self, request, failed):
-        kind = "Sender" if failed.status < 500 else "Receiver"
-        error = element("Error", ("Type", kind), ("Code", failed.code),
-                        ("Message", failed.message))
-        body = xmltext.document("ErrorResponse", error, ("RequestId", request.id),
-                                xmlns=XMLNS)
-        return Answer(failed.status, failed.headers + self.ids(request), body, "text/xml")
-
-    def caller(self, request, args):
+    def do_get_caller_identity(self, request, args):
         key = request.identity
         return [("Arn", key.arn), ("UserId", key.id), ("Account", account_of(self.world))]
 
@@ -116,7 +40,7 @@ class Sts(Plain):
                           "for this role.")
         return role, int(text), name
 
-    def assume(self, request, args):
+    def do_assume_role(self, request, args):
         role, lifetime, name = self.common(request, args)
         caller = request.identity
         if ":assumed-role/" in caller.arn and lifetime > 3600:
@@ -133,7 +57,7 @@ class Sts(Plain):
                           "invalid MFA one time pass code. ")
         return self.credentials(role, lifetime, name)
 
-    def web(self, request, args):
+    def do_assume_role_with_web_identity(self, request, args):
         role, lifetime, name = self.common(request, args)
         token = args.get("WebIdentityToken", "")
         state = self.world.web_token("aws", token, request.clock())

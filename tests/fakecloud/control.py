@@ -1,7 +1,9 @@
 """The channel by which tests script faults and look at what is there."""
 import json
+import time
 
 from .http1 import Answer, Failure
+from .sigv4 import iso
 
 
 class Control:
@@ -122,6 +124,36 @@ class Control:
             for name in [n for n, v in held.items() if v is None]:
                 del held[name]
         return self.world.metadata
+
+    def get_machines(self, args):
+        """Every machine that EC2 ever made, and what it has cost until now."""
+        book, now = self.world.ec2, time.monotonic()
+        with book.lock:
+            found = [m.describe(now) for m in book.machines.values()]
+        return {"machines": found, "micros": sum(sum(m["bill"].values()) for m in found)}
+
+    def post_machines(self, args):
+        """{"id": ..., "do": "notice" (with "seconds") | "rebalance" | "kill" | "reboot"}."""
+        book = self.world.ec2
+        machine, do = book.machines[args["id"]], args["do"]
+        if do == "notice":
+            book.notice(machine, args.get("seconds", 120))
+        elif do == "rebalance":
+            machine.metadata["meta-data/events/recommendations/rebalance"] = \
+                '{"noticeTime": "%s"}' % iso(self.world.clock())
+        elif do == "kill":
+            book.end(machine, "Server.InternalError", "Server.InternalError: Internal error",
+                     sudden=True)
+        elif do == "reboot" and machine.boot:
+            machine.boot.reboot()
+        else:
+            raise ValueError("cannot do: " + do)
+        return machine.describe(time.monotonic())
+
+    def get_console(self, args):
+        machine = self.world.ec2.machines[args["id"]]
+        return {"text": (machine.boot.text() if machine.boot else b"").decode(
+            "utf-8", "replace")}
 
     def post_expire(self, args):
         self.world.expire(args.get("id"))

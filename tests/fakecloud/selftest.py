@@ -72,6 +72,7 @@ class Cloud:
 
 
 def run(pattern):
+    import check_ec2
     import check_google
     import check_identity
     import check_s3
@@ -79,7 +80,7 @@ def run(pattern):
     import check_tls
     import check_transfers
     import check_vectors
-    modules = (check_vectors, check_s3, check_identity, check_google,
+    modules = (check_vectors, check_s3, check_identity, check_google, check_ec2,
                check_stores, check_transfers, check_tls)
     checks = [(m, n) for m in modules for n in vars(m)
               if n.startswith("test_") and pattern in n]

@@ -47,6 +47,14 @@ class Server:
                 self.urls[scheme][name] = "%s://%s:%d" % (scheme, shown, bound)
                 port = port + 1 if first_port else 0
 
+    def open_port(self, service):
+        """One more, while the others are served; its URL."""
+        self.services[service.name] = service
+        listener = socket.create_server((self.host, 0), backlog=16)
+        listener.setblocking(False)
+        self.selector.register(listener, selectors.EVENT_READ, (service.name, "http"))
+        return "http://%s:%d" % (self.host, listener.getsockname()[1])
+
     def run(self):
         while not self.stopping.is_set():
             for key, _ in self.selector.select(0.2):

@@ -4,6 +4,7 @@ from .alibaba_sts import AlibabaSts
 from .aws_login import Oidc, Sso
 from .aws_metadata import Container, Imds
 from .aws_sts import Sts
+from .ec2 import Ec2
 from .gcs import Gcs
 from .github import Github
 from .google_metadata import GceMetadata
@@ -11,7 +12,7 @@ from .google_tokens import GoogleSts, IamCredentials, OAuth2
 from .oss import Oss
 from .s3 import S3
 
-ALL = (S3, Oss, Gcs, Sts, Sso, Oidc, Container, Imds, AlibabaSts, EcsMetadata, CredentialsUri,
+ALL = (S3, Oss, Gcs, Ec2, Sts, Sso, Oidc, Container, Imds, AlibabaSts, EcsMetadata, CredentialsUri,
        AlibabaLogin, OAuth2, GoogleSts, IamCredentials, GceMetadata, Github)
 
 

@@ -7,6 +7,8 @@ import threading
 import time
 
 from . import blob, objects, seeds
+from .ec2_account import EC2
+from .ec2_machines import Book
 from .faults import Faults
 
 DEFAULTS = {
@@ -35,6 +37,11 @@ DEFAULTS = {
     "gce_metadata": "on",        # on | disabled | no-account
     "token_lifetime": 3600,      # seconds of what identity services hand out
     "expires_text": False,       # Google's expires_in as text
+    "ec2_boot": False,           # machines run their user data; else they only look alive
+    "ec2_pending": 0.2,          # seconds until a machine runs
+    "ec2_shutdown": 0.2,         # seconds until one that is told to end is gone
+    "ec2_list_delay": 0,         # seconds until a new one is shown
+    "ec2_visible": 3600,         # seconds that one that is gone is shown
     "idle": 20,                  # seconds after which a silent connection is ended
 }
 
@@ -71,6 +78,7 @@ CONFIG = {
         "web_tokens": ["subject-token"],
         "instance_account": "node@fake-project.iam.gserviceaccount.com",
     },
+    "ec2": EC2,  # see ec2_account.py
     "github": {"request_token": "actions-request-token"},
     "buckets": [{"service": "s3", "name": "bucket"}, {"service": "oss", "name": "bucket"},
                 {"service": "gcs", "name": "bucket"}],
@@ -110,6 +118,8 @@ class World:
             else:
                 self.config[name] = value
         self.given = copy.deepcopy(self.config)
+        self.ports = None  # opens a port for a service; given by the server
+        self.ec2 = Book(self)
         self.first = dict((config or {}).get("settings", {}), **(settings or {}))
         self.requests = []
         self.faults = Faults()
@@ -127,6 +137,9 @@ class World:
             self.imds_tokens, self.jwts = {}, {}
             self.metadata = {"aws": {}, "alibaba": {}, "google": {}}
             self.nonces = set()
+            self.ec2.close()
+            self.ec2 = Book(self)
+            self.ec2.ports = self.ports
             self.sessions = {}  # resumable uploads of Google's
             self.cached = {}  # tokens that metadata services give again and again
             for cloud in ("aws", "alibaba"):

@@ -1,0 +1,281 @@
+"""EC2's stand-in against botocore, and its machines by what they do."""
+import base64
+import time
+import urllib.request
+
+from selftest import Skip
+
+from fakecloud import boot
+
+DEFAULTS = {"MinCount": 1, "MaxCount": 1, "InstanceType": "g5.xlarge"}
+
+
+def client(cloud, service="ec2", region="us-east-1", **key):
+    try:
+        import boto3
+        from botocore.config import Config
+    except ImportError:
+        raise Skip("no boto3") from None
+    held = cloud.config["aws"]["keys"][0]
+    return boto3.client(service, endpoint_url=cloud.http[service], region_name=region,
+                        aws_access_key_id=key.get("id", held["id"]),
+                        aws_secret_access_key=key.get("secret", held["secret"]),
+                        aws_session_token=key.get("token"),
+                        config=Config(retries={"max_attempts": 0}))
+
+
+def code_of(work, **args):
+    from botocore.exceptions import ClientError
+    try:
+        work(**args)
+    except ClientError as failed:
+        return failed.response["Error"]["Code"]
+    return None
+
+
+def image(ec2, arch="x86_64"):
+    found = ec2.describe_images(Owners=["099720109477"], Filters=[
+        {"Name": "architecture", "Values": [arch]}])["Images"]
+    assert len(found) == 1, found
+    return found[0]["ImageId"]
+
+
+def run(ec2, **more):
+    return ec2.run_instances(**dict(dict(DEFAULTS, ImageId=image(ec2)), **more))["Instances"]
+
+
+def wait_for(what, seconds=60):
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, "in vain"
+        time.sleep(0.05)
+
+
+def state(ec2, ident):
+    found = ec2.describe_instances(InstanceIds=[ident])["Reservations"][0]["Instances"][0]
+    return found["State"]["Name"], found.get("StateReason", {}).get("Code")
+
+
+def test_ec2_life_of_an_instance(cloud):
+    ec2 = client(cloud)
+    made = run(ec2, ClientToken="one", InstanceMarketOptions={"MarketType": "spot"},
+               MinCount=2, MaxCount=2, Placement={"AvailabilityZone": "us-east-1b"},
+               TagSpecifications=[{"ResourceType": "instance",
+                                   "Tags": [{"Key": "gpucloud-job", "Value": "a b"}]}])
+    ids = [m["InstanceId"] for m in made]
+    assert len(set(ids)) == 2 and made[0]["State"]["Name"] == "pending"
+    assert made[0]["InstanceLifecycle"] == "spot"
+    wait_for(lambda: state(ec2, ids[0])[0] == "running")
+    wanted = [{"Name": "tag:gpucloud-job", "Values": ["a*"]},
+              {"Name": "instance-state-name", "Values": ["running", "pending"]}]
+    found = ec2.describe_instances(Filters=wanted)["Reservations"]
+    assert sorted(r["Instances"][0]["InstanceId"] for r in found) == sorted(ids)
+    assert not ec2.describe_instances(Filters=[{"Name": "client-token", "Values": ["two"]}])[
+        "Reservations"]
+    ec2.terminate_instances(InstanceIds=ids)
+    wait_for(lambda: state(ec2, ids[1])[0] == "terminated")
+    assert state(ec2, ids[1])[1] == "Client.UserInitiatedShutdown"
+    told = cloud.control("machines")
+    assert [m["seconds"] >= 60 for m in told["machines"]] == [True, True]
+    # two machines, a minute each, at 31 % of 1.006 dollars, a disk and an address
+    assert told["micros"] == 2 * (1006000 * 31 // 100 * 60 // 3600 +
+                                  8 * 80000 * 60 // (730 * 3600) + 5000 * 60 // 3600), told
+
+
+def test_ec2_token(cloud):
+    ec2 = client(cloud)
+    place = {"Placement": {"AvailabilityZone": "us-east-1a"}}
+    first = run(ec2, ClientToken="t", **place)[0]["InstanceId"]
+    assert run(ec2, ClientToken="t", **place)[0]["InstanceId"] == first
+    assert code_of(run, ec2=ec2, ClientToken="t", InstanceType="g6.xlarge", **place) == \
+        "IdempotentParameterMismatch"
+    other = run(ec2, ClientToken="t", Placement={"AvailabilityZone": "us-east-1b"})
+    assert other[0]["InstanceId"] != first
+    cloud.fault("reset", service="ec2", operation="RunInstances", effect=True)
+    from botocore.exceptions import BotoCoreError
+    try:
+        run(ec2, ClientToken="lost", **place)
+        raise AssertionError("an answer that was to be lost")
+    except BotoCoreError:
+        pass
+    assert len(run(ec2, ClientToken="lost", **place)) == 1
+    assert len(cloud.control("machines")["machines"]) == 3
+
+
+def test_ec2_refusals(cloud):
+    ec2 = client(cloud)
+    cloud.control("config", {"ec2": {
+        "capacity": {"us-east-1a/g5.*/spot": 1}, "quotas": {"us-east-1/L-DB2E81BA": 4},
+        "not_offered": ["us-east-1c/*"]}})
+    zone = {"Placement": {"AvailabilityZone": "us-east-1a"}}
+    spot = {"InstanceMarketOptions": {"MarketType": "spot"}}
+    run(ec2, **zone, **spot)
+    assert code_of(run, ec2=ec2, **zone, **spot) == "InsufficientInstanceCapacity"
+    run(ec2, **zone)
+    assert code_of(run, ec2=ec2, **zone) == "VcpuLimitExceeded"
+    assert code_of(run, ec2=ec2, Placement={"AvailabilityZone": "us-east-1c"}) == "Unsupported"
+    low = {"InstanceMarketOptions": {"MarketType": "spot", "SpotOptions": {"MaxPrice": "0.1"}}}
+    assert code_of(run, ec2=ec2, **low) == "SpotMaxPriceTooLow"
+    for wrong, code in (({"InstanceType": "g99.xlarge"}, "InvalidParameterValue"),
+                        ({"ImageId": "ami-12345678"}, "InvalidAMIID.NotFound"),
+                        ({"ImageId": image(ec2, "arm64")}, "InvalidParameterValue"),
+                        ({"UserData": "x" * 16385}, "InvalidParameterValue"),
+                        ({"SubnetId": "subnet-1"}, "InvalidSubnetID.NotFound"),
+                        ({"IamInstanceProfile": {"Name": "no"}}, "InvalidParameterValue"),
+                        ({"SecurityGroupIds": ["sg-1"]}, "InvalidGroup.NotFound"),
+                        ({"DryRun": True}, "DryRunOperation"),
+                        ({"LicenseSpecifications": [{"LicenseConfigurationArn": "a"}]},
+                         "UnknownParameter")):
+        assert code_of(run, ec2=ec2, **wrong) == code, (wrong, code_of(run, ec2=ec2, **wrong))
+    assert code_of(ec2.describe_instances, InstanceIds=["i-0123456789abcdef0"]) == \
+        "InvalidInstanceID.NotFound"
+    cloud.control("config", {"ec2": {"default_vpc": False}})
+    assert code_of(client(cloud, region="eu-west-9").describe_vpcs) == "AuthFailure"
+
+
+def test_ec2_who_may(cloud):
+    good = client(cloud)
+    assert code_of(client(cloud, secret="wrong").describe_vpcs) == "AuthFailure"
+    assert code_of(client(cloud, id="AKIAUNKNOWN").describe_vpcs) == "AuthFailure"
+    cloud.control("keys", {"cloud": "aws", "id": "AKIADENIED", "secret": "s",
+                           "deny": ["ec2:RunInstances"]})
+    held = client(cloud, id="AKIADENIED", secret="s")
+    assert code_of(run, ec2=held) == "UnauthorizedOperation"
+    cloud.control("keys", {"cloud": "aws", "id": "ASIAOLD", "secret": "s", "token": "t",
+                           "expires": 1})
+    old = client(cloud, id="ASIAOLD", secret="s", token="t")
+    assert code_of(old.describe_vpcs) == "RequestExpired"
+    cloud.fault("throttle", service="ec2", code="RequestLimitExceeded", at_once=0)
+    assert code_of(good.describe_vpcs) == "RequestLimitExceeded"
+    assert not cloud.control("machines")["machines"]
+
+
+def test_ec2_describes(cloud):
+    ec2 = client(cloud)
+    types = ec2.describe_instance_types(InstanceTypes=["p5.48xlarge", "g5.xlarge"])
+    found = {t["InstanceType"]: t for t in types["InstanceTypes"]}
+    assert found["p5.48xlarge"]["GpuInfo"]["Gpus"][0]["Count"] == 8
+    assert found["p5.48xlarge"]["NetworkInfo"]["EfaInfo"]["MaximumEfaInterfaces"] == 32
+    assert found["g5.xlarge"]["VCpuInfo"]["DefaultVCpus"] == 4
+    pages, token = [], {}
+    while True:
+        told = ec2.describe_instance_types(MaxResults=5, **token)
+        pages += told["InstanceTypes"]
+        if "NextToken" not in told:
+            break
+        token = {"NextToken": told["NextToken"]}
+    assert len(pages) == len({t["InstanceType"] for t in pages}) == 13
+    where = ec2.describe_instance_type_offerings(
+        LocationType="availability-zone",
+        Filters=[{"Name": "instance-type", "Values": ["p5.48xlarge"]}])
+    assert len(where["InstanceTypeOfferings"]) == 3
+    prices = ec2.describe_spot_price_history(
+        InstanceTypes=["g5.xlarge"], ProductDescriptions=["Linux/UNIX"],
+        StartTime="2026-01-01T00:00:00Z")["SpotPriceHistory"]
+    assert [p["SpotPrice"] for p in prices] == ["0.301800", "0.311860", "0.321920"]
+    vpc = ec2.describe_vpcs(Filters=[{"Name": "is-default", "Values": ["true"]}])["Vpcs"][0]
+    subnets = ec2.describe_subnets(Filters=[{"Name": "vpc-id", "Values": [vpc["VpcId"]]}])
+    assert [s["AvailabilityZoneId"] for s in subnets["Subnets"]] == [
+        "use1-az1", "use1-az2", "use1-az3"]
+    assert len(ec2.describe_availability_zones()["AvailabilityZones"]) == 3
+    assert len(ec2.describe_regions()["Regions"]) == 4
+
+
+def test_ec2_groups(cloud):
+    ec2 = client(cloud)
+    vpc = ec2.describe_vpcs()["Vpcs"][0]["VpcId"]
+    make = {"GroupName": "g", "Description": "for a job", "VpcId": vpc}
+    group = ec2.create_security_group(**make)["GroupId"]
+    assert code_of(ec2.create_security_group, **make) == "InvalidGroup.Duplicate"
+    door = {"GroupId": group, "IpPermissions": [
+        {"IpProtocol": "tcp", "FromPort": 22, "ToPort": 22,
+         "IpRanges": [{"CidrIp": "192.0.2.1/32", "Description": "ssh"}]},
+        {"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": group}]}]}
+    ec2.authorize_security_group_ingress(**door)
+    assert code_of(ec2.authorize_security_group_ingress, **door) == \
+        "InvalidPermission.Duplicate"
+    told = ec2.describe_security_groups(GroupIds=[group])["SecurityGroups"][0]
+    assert told["IpPermissions"][0]["IpRanges"][0]["CidrIp"] == "192.0.2.1/32"
+    made = run(ec2, SecurityGroupIds=[group])[0]["InstanceId"]
+    assert code_of(ec2.delete_security_group, GroupId=group) == "DependencyViolation"
+    ec2.terminate_instances(InstanceIds=[made])
+    wait_for(lambda: state(ec2, made)[0] == "terminated")
+    ec2.delete_security_group(GroupId=group)
+    assert code_of(ec2.delete_security_group, GroupId=group) == "InvalidGroup.NotFound"
+
+
+def test_ec2_list_delay(cloud):
+    ec2 = client(cloud)
+    cloud.set(ec2_list_delay=1)
+    made = run(ec2)[0]["InstanceId"]
+    assert code_of(ec2.describe_instances, InstanceIds=[made]) == "InvalidInstanceID.NotFound"
+    assert not ec2.describe_instances()["Reservations"]
+    wait_for(lambda: ec2.describe_instances()["Reservations"])
+
+
+DATA = """MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary="=="
+
+--==
+Content-Type: text/cloud-boothook
+
+#cloud-boothook
+#!/bin/sh
+echo "hook $INSTANCE_ID"
+( trap '' HUP; sleep 600 ) >/dev/null 2>&1 &
+
+--==
+Content-Type: text/x-shellscript
+
+#!/bin/sh
+echo script
+I=$AWS_EC2_METADATA_SERVICE_ENDPOINT/latest
+T=$(curl -sf -X PUT -H 'x-aws-ec2-metadata-token-ttl-seconds: 60' $I/api/token)
+M="curl -sf -H x-aws-ec2-metadata-token:$T $I/meta-data"
+echo "role $($M/iam/security-credentials/) id $($M/instance-id)"
+touch /root/was-here
+while ! $M/spot/instance-action; do sleep 0.1; done
+exec python3 -c 'import ctypes; ctypes.CDLL(None).reboot(0x4321fedc)'
+--==--
+"""
+
+
+def boots(cloud):
+    if not boot.possible():
+        raise Skip("machines cannot be booted here")
+    cloud.set(ec2_boot=True)
+
+
+def console(cloud, ident):
+    return cloud.control("console?id=" + ident)["text"]
+
+
+def test_ec2_boots_user_data(cloud):
+    boots(cloud)
+    ec2 = client(cloud)
+    made = run(ec2, UserData=DATA, InstanceInitiatedShutdownBehavior="terminate",
+               IamInstanceProfile={"Name": "gpucloud-node"},
+               InstanceMarketOptions={"MarketType": "spot"},
+               MetadataOptions={"HttpTokens": "required"})[0]["InstanceId"]
+    wait_for(lambda: "role gpucloud-node id " + made in console(cloud, made))
+    text = console(cloud, made)
+    assert text.index("hook " + made) < text.index("script")
+    told = ec2.get_console_output(InstanceId=made, Latest=True)["Output"]
+    assert "role gpucloud-node" in told, told
+    cloud.control("machines", {"id": made, "do": "reboot"})
+    wait_for(lambda: console(cloud, made).count("hook") == 2)
+    assert console(cloud, made).count("script") == 1  # once in its life
+    cloud.control("machines", {"id": made, "do": "kill"})
+    wait_for(lambda: state(ec2, made) == ("terminated", "Server.InternalError"))
+
+
+def test_ec2_power_off_terminates(cloud):
+    boots(cloud)
+    ec2 = client(cloud)
+    made = run(ec2, UserData=DATA, InstanceInitiatedShutdownBehavior="terminate",
+               IamInstanceProfile={"Name": "gpucloud-node"})[0]["InstanceId"]
+    wait_for(lambda: "role" in console(cloud, made))
+    cloud.control("machines", {"id": made, "do": "notice", "seconds": 100})
+    wait_for(lambda: state(ec2, made) == ("terminated", "Client.InstanceInitiatedShutdown"))
+    import os
+    assert not os.path.exists("/root/was-here")
