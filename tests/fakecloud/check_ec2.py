@@ -213,6 +213,21 @@ def test_ec2_list_delay(cloud):
     wait_for(lambda: ec2.describe_instances()["Reservations"])
 
 
+def test_ec2_images_and_quotas(cloud):
+    ssm = client(cloud, "ssm")
+    name = "/aws/service/canonical/ubuntu/server/24.04/stable/current/amd64/hvm/ebs-gp3/ami-id"
+    assert ssm.get_parameter(Name=name)["Parameter"]["Value"] == image(client(cloud))
+    assert code_of(ssm.get_parameter, Name="/no") == "ParameterNotFound"
+    assert code_of(client(cloud, "ssm", secret="x").get_parameter, Name=name) == \
+        "SignatureDoesNotMatch"
+    quotas = client(cloud, "servicequotas")
+    cloud.control("config", {"ec2": {"quotas": {"us-east-1/L-417A185B": 0}}})
+    assert quotas.get_service_quota(ServiceCode="ec2", QuotaCode="L-417A185B")["Quota"][
+        "Value"] == 0
+    assert code_of(quotas.get_service_quota, ServiceCode="ec2", QuotaCode="L-0") == \
+        "NoSuchResourceException"
+
+
 DATA = """MIME-Version: 1.0
 Content-Type: multipart/mixed; boundary="=="
 

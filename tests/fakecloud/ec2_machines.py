@@ -8,6 +8,7 @@ import time
 from . import boot
 from .aws_metadata import MachineImds
 from .ec2_account import DEFAULT_QUOTA, Region, fits
+from .ec2_types import TYPES
 from .http1 import Failure
 
 PENDING, RUNNING, SHUTTING_DOWN, TERMINATED, STOPPING, STOPPED = range(0, 96, 16)
@@ -93,9 +94,15 @@ class Book:
         return [m for m in self.machines.values() if m.state in (PENDING, RUNNING) and
                 all(getattr(m, n) == v for n, v in wanted.items())]
 
+    def limit(self, region, code):
+        """vCPUs of a quota; None where there is no such."""
+        known = {t.quota(spot) for t in TYPES.values() for spot in (False, True)}
+        return self.config["quotas"].get("%s/%s" % (region, code), DEFAULT_QUOTA) \
+            if code in known else None
+
     def check_quota(self, asked):
         code = asked.type.quota(asked.spot)
-        limit = self.config["quotas"].get("%s/%s" % (asked.region, code), DEFAULT_QUOTA)
+        limit = self.limit(asked.region, code)
         used = sum(m.type.cpus for m in self.counted(region=asked.region)
                    if m.type.quota(m.asked.spot) == code and m.asked.market == asked.market)
         if asked.market == "capacity-block" or used + asked.count * asked.type.cpus <= limit:
