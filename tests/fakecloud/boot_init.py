@@ -104,9 +104,9 @@ def main():
         done = "%s/sem/script-%03d" % (CLOUD, number)
         if told == "text/x-shellscript" and not os.path.exists(done):
             os.makedirs(CLOUD + "/sem", exist_ok=True)
-            run(store(CLOUD + "/scripts", number, body), ident)
-            with open(done, "wb"):
+            with open(done, "wb"):  # a reboot in the middle does not run it again
                 pass
+            run(store(CLOUD + "/scripts", number, body), ident)
     say("cloud-init: finished")
     while True:
         try:

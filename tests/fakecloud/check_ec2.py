@@ -17,7 +17,7 @@ def client(cloud, service="ec2", region="us-east-1", **key):
     except ImportError:
         raise Skip("no boto3") from None
     held = cloud.config["aws"]["keys"][0]
-    return boto3.client(service, endpoint_url=cloud.http[service], region_name=region,
+    return boto3.client(service, endpoint_url=cloud.http[service.replace("-", "")], region_name=region,
                         aws_access_key_id=key.get("id", held["id"]),
                         aws_secret_access_key=key.get("secret", held["secret"]),
                         aws_session_token=key.get("token"),
@@ -220,7 +220,7 @@ def test_ec2_images_and_quotas(cloud):
     assert code_of(ssm.get_parameter, Name="/no") == "ParameterNotFound"
     assert code_of(client(cloud, "ssm", secret="x").get_parameter, Name=name) == \
         "SignatureDoesNotMatch"
-    quotas = client(cloud, "servicequotas")
+    quotas = client(cloud, "service-quotas")
     cloud.control("config", {"ec2": {"quotas": {"us-east-1/L-417A185B": 0}}})
     assert quotas.get_service_quota(ServiceCode="ec2", QuotaCode="L-417A185B")["Quota"][
         "Value"] == 0
@@ -274,12 +274,12 @@ def test_ec2_boots_user_data(cloud):
                MetadataOptions={"HttpTokens": "required"})[0]["InstanceId"]
     wait_for(lambda: "role gpucloud-node id " + made in console(cloud, made))
     text = console(cloud, made)
-    assert text.index("hook " + made) < text.index("script")
+    assert text.index("hook " + made) < text.index("script\n")
     told = ec2.get_console_output(InstanceId=made, Latest=True)["Output"]
     assert "role gpucloud-node" in told, told
     cloud.control("machines", {"id": made, "do": "reboot"})
     wait_for(lambda: console(cloud, made).count("hook") == 2)
-    assert console(cloud, made).count("script") == 1  # once in its life
+    assert console(cloud, made).count("script\n") == 1  # once in its life
     cloud.control("machines", {"id": made, "do": "kill"})
     wait_for(lambda: state(ec2, made) == ("terminated", "Server.InternalError"))
 
