@@ -7,6 +7,7 @@
 #include "base/crash.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "core/bundle_send.h"
 #include "core/cost.h"
 #include "core/plan.h"
 #include "core/recover.h"
@@ -61,6 +62,37 @@ static const char *const end_by_reasons[] = {
 	[GPC_END_NEVER] = "", [GPC_END_TIME] = "time_limit",
 	[GPC_END_LIFETIME] = "lifetime", [GPC_END_COST] = "cost_limit",
 };
+
+/* What a machine of a cloud begins with, and what its provider looks up. */
+static int complete_launch(struct gpc_supervision *sv, struct gpc_plan *plan,
+	struct gpc_launch *l, struct gpc_error *err)
+{
+	const struct gpc_resources *res = gpc_spec_candidate(&sv->spec,
+		gpc_plan_candidate(&l->offer));
+	struct gpc_source *source = NULL;
+	struct gpc_json *bundle = NULL;
+	char text[GPC_MONEY_SIZE];
+	const char *image;
+	int r = gpc_supervision_source(sv, l->provider, &source, err);
+
+	if (r < 0 || !source->provider->ops->prepare)
+		return r;
+	r = gpc_bundle_address(sv->session, sv->job.bundle, &bundle, err);
+	if (r < 0)
+		return r;
+	gpc_json_set(l->rest, "bundle", bundle);
+	gpc_json_set_int(l->rest, "life_s", plan->life_ms / 1000);
+	image = res->image_ids.n && l->offer.region ? gpc_pairs_get(
+		&res->image_ids, l->offer.region) : res->image_id;
+	if (image)
+		gpc_json_set_str(l->rest, "image", image);
+	if (res->disk_bytes)
+		gpc_json_set_int(l->rest, "disk_bytes", (int64_t)res->disk_bytes);
+	if (res->max_hourly_cost.currency[0])
+		gpc_json_set_str(l->rest, "max_hourly",
+			gpc_money_decimal(res->max_hourly_cost, text));
+	return source->provider->ops->prepare(source->provider, l, err);
+}
 
 static void fill_launch(struct gpc_supervision *sv, struct gpc_plan *plan,
 	int count, struct gpc_launch *l)
@@ -214,6 +246,8 @@ int gpc_supervision_intend(struct gpc_supervision *sv, bool *progressed,
 		&plan, &why) < 0)
 		return cannot_buy(sv, progressed, &why, err);
 	fill_launch(sv, &plan, count, &launch);
+	if (complete_launch(sv, &plan, &launch, &why) < 0)
+		return cannot_buy(sv, progressed, &why, err);
 	data = gpc_json_object();
 	gpc_json_set_int(data, "attempt", st->attempt);
 	gpc_json_set_str(data, "token", launch.token);

@@ -251,6 +251,8 @@ int gpc_session_provider(struct gpc_session *s, const char *name,
 		.ca_file = s->options.ca_file,
 		.price_per_hour = s->options.local_price,
 		.user_home = s->options.local_user_home,
+		.aws_regions = s->options.aws_regions,
+		.cancel = s->cancel,
 	};
 	return gpc_provider_open(name, ctx, ret_p, err);
 }

@@ -35,6 +35,7 @@ struct gpc_session_options {          /* all borrowed */
 	                               * was opened here before: see known_id */
 	struct gpc_money local_price; /* local.price_per_hour */
 	bool local_user_home;
+	const char *aws_regions;      /* config aws.regions; or NULL */
 };
 struct gpc_session {
 	const struct gpc_log *log;

@@ -43,6 +43,10 @@ int gpc_supervision_source(struct gpc_supervision *sv, const char *provider,
 		return r;
 	}
 	s->name = gpc_strdup(provider);
+	gpc_vec_each(n, &sv->journal.state.nodes) {
+		if (s->provider->ops->knows && gpc_eq(n->provider, provider))
+			s->provider->ops->knows(s->provider, n->id);
+	}
 	*gpc_vec_push(&sv->sources) = s;
 	*ret_s = s;
 	return 0;

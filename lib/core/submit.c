@@ -2,6 +2,7 @@
  * unreferenced), secrets (deleted by whoever meets them without a job), the
  * index entry (ignored without job.json), job.json (the commit), the first
  * event (a supervisor adds it when it is missing). */
+#include "core/bundle_send.h"
 #include "core/submit.h"
 
 #include <stdio.h>
@@ -387,6 +388,8 @@ int gpc_submit(struct gpc_session *s, const struct gpc_spec *spec,
 	if (r < 0 || res.existed)
 		return r;
 	r = pack_all(s, tree, mounts, options, &job, &res, err);
+	if (r == 0 && gpc_bundle_is_needed(spec))
+		r = gpc_bundle_send(s, &job.bundle, err);
 	/* the last moment at which an interrupt leaves nothing behind */
 	if (r == 0 && gpc_canceled(s->cancel))
 		r = gpc_fail(err, GPC_ECANCELED, "interrupted");

@@ -47,6 +47,10 @@ const struct gpc_config_field gpc_config_fields[GPC_CONFIG__COUNT] = {
 	[GPC_CONFIG_LOCAL_HOME] = {
 		"local.home", GPC_CONFIG_ENUM, "own", homes, true,
 		"HOME of jobs on this machine: one of their own, or the user's"},
+	[GPC_CONFIG_AWS_REGIONS] = {
+		"aws.regions", GPC_CONFIG_STR, NULL, NULL, true,
+		"regions of AWS that are looked at, by comma; by default the one "
+		"of AWS's own tools"},
 };
 
 int gpc_config_find(const char *name)

@@ -3,12 +3,9 @@
  * script may sell something else. */
 #include "provider/fake_offers.h"
 
-#include <stdio.h>
-
-#include "base/parse.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "provider/gpu_match.h"
+#include "provider/offer_fit.h"
 
 static const struct {
 	const char *name;
@@ -78,63 +75,6 @@ static int scripted_offers(const struct gpc_json *list, struct gpc_offers *to,
 	return 0;
 }
 
-/* --- does it fit? ----------------------------------------------------------- */
-
-static bool gpus_fit(const struct gpc_ask *ask, const struct gpc_offer *o)
-{
-	struct gpc_gpu_info gpu = {
-		.memory_bytes = (uint64_t)o->gpu_memory_gb << 30,
-	};
-
-	if (ask->gpus.n == 0)
-		return true;
-	if (!o->gpu)
-		return false;
-	snprintf(gpu.name, sizeof(gpu.name), "%s", o->gpu);
-	gpc_vec_each(a, &ask->gpus) {
-		if (gpc_gpu_matches(a, &gpu) && o->gpus >= gpc_gpu_ask_count(a))
-			return true;
-	}
-	return false;
-}
-
-static bool place_fits(const char *want, const char *have)
-{
-	return !want || gpc_eq(want, "*") || gpc_eq(want, have);
-}
-
-/* The first thing that is in the way, in words; NULL when it fits. */
-static char *why_not(const struct gpc_ask *ask, const struct gpc_offer *o)
-{
-	char want[32], have[32];
-
-	if (ask->spot != gpc_eq(o->market, "spot"))
-		return gpc_format("it is sold %s, and use_spot is %s",
-			ask->spot ? "on demand" : "as a spot machine",
-			ask->spot ? "set" : "not set");
-	if (!gpus_fit(ask, o))
-		return gpc_format("%s has %d GPUs%s%s", o->instance_type,
-			o->gpus, o->gpu ? " " : "", o->gpu ? o->gpu : "");
-	if (ask->cpus > o->cpus)
-		return gpc_format("asks for %g CPUs; %s has %g", ask->cpus,
-			o->instance_type, o->cpus);
-	if (ask->memory_bytes > o->memory_bytes)
-		return gpc_format("asks for %s of memory; %s has %s",
-			gpc_format_size(ask->memory_bytes, want, sizeof(want)),
-			o->instance_type,
-			gpc_format_size(o->memory_bytes, have, sizeof(have)));
-	if (ask->instance_type && !gpc_eq(ask->instance_type, o->instance_type))
-		return gpc_format("asks for instance type %s; this is %s",
-			ask->instance_type, o->instance_type);
-	if (!place_fits(ask->region, o->region))
-		return gpc_format("asks for region %s; this is %s", ask->region,
-			o->region);
-	if (!place_fits(ask->zone, o->zone))
-		return gpc_format("asks for zone %s; this is %s", ask->zone,
-			o->zone);
-	return NULL;
-}
-
 int gpc_fake_offers(const struct gpc_json *list, const struct gpc_ask *ask,
 	struct gpc_offers *ret_offers, struct gpc_error *err)
 {
@@ -161,7 +101,7 @@ int gpc_fake_offers(const struct gpc_json *list, const struct gpc_ask *ask,
 		if (!o->price_ms)
 			o->price_ms = gpc_wall_ms();
 		if (!o->why_not)
-			o->why_not = why_not(ask, o);
+			o->why_not = gpc_offer_misfit(ask, o, false);
 	}
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cancel.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -39,6 +40,8 @@ struct gpc_provider_context {             /* all borrowed, must outlive it */
 	const char *ca_file;              /* for them as well; or NULL */
 	struct gpc_money price_per_hour;  /* local.price_per_hour */
 	bool user_home;                   /* local.home: user */
+	const char *aws_regions;          /* aws.regions; or NULL */
+	const struct gpc_cancel *cancel;  /* ends what waits for a service; or NULL */
 };
 struct gpc_provider;
 struct gpc_provider_ops {
@@ -51,10 +54,18 @@ struct gpc_provider_ops {
 	 * why_not set (clear text for people). */
 	int (*offers)(struct gpc_provider *p, const struct gpc_ask *ask,
 		struct gpc_offers *ret_offers, struct gpc_error *err);
+	/* Optional: looks up what l leaves open, and writes it into l->rest, so that
+	 * a create that is repeated sends the same bytes. Costs nothing; what can
+	 * never work is refused here. */
+	int (*prepare)(struct gpc_provider *p, struct gpc_launch *l,
+		struct gpc_error *err);
 	/* Makes l->count nodes, all or none; with a token that was used before it
 	 * returns the same nodes. ids in a fixed order: index = position. */
 	int (*create)(struct gpc_provider *p, const struct gpc_launch *l,
 		struct gpc_instances *ret, struct gpc_error *err);
+	/* Optional: a node of ours is called so; where it is, a list looks from now
+	 * on, whatever is configured. */
+	void (*knows)(struct gpc_provider *p, const char *id);
 	/* All nodes with our store's tag, those that ended lately included
 	 * (GPC_INSTANCE_GONE) as long as the provider shows them. */
 	int (*list)(struct gpc_provider *p, struct gpc_instances *ret,

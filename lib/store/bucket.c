@@ -118,6 +118,22 @@ int gpc_bucket_op_init(struct gpc_bucket_op *op, struct gpc_bucket *b,
 		op->key, &op->request.url, err);
 }
 
+int gpc_bucket_where(struct gpc_store *s, const char *key, char **ret_url,
+	char **ret_region, struct gpc_error *err)
+{
+	struct gpc_bucket_op op = {0};
+	gpc_auto(gpc_buf) struct gpc_buf url = {0};
+	int r = gpc_bucket_op_init(&op, s->state, "GET", "address", key, err);
+
+	if (r == 0) {
+		gpc_url_format(&op.request.url, &url);
+		*ret_url = gpc_strdup(gpc_buf_str(&url));
+		*ret_region = gpc_strdup(op.signed_region);
+	}
+	gpc_bucket_op_clear(&op);
+	return r;
+}
+
 void gpc_bucket_op_clear(struct gpc_bucket_op *op)
 {
 	free((char *)op->key);

@@ -180,6 +180,9 @@ int gpc_bucket_list(struct gpc_store *s, const char *prefix, const char *after,
 int gpc_bucket_del(struct gpc_store *s, const char *key, struct gpc_error *err);
 int gpc_bucket_del_many(struct gpc_store *s, const struct gpc_strv *keys,
 	struct gpc_error *err);
+/* See gpc_store_address. */
+int gpc_bucket_where(struct gpc_store *s, const char *key, char **ret_url,
+	char **ret_region, struct gpc_error *err);
 
 /* Whether an object has exactly these bytes: that which a repeated put finds may be
  * what its first try had put. */

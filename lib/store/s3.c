@@ -197,4 +197,5 @@ const struct gpc_store_ops gpc_store_s3 = {
 	.list = gpc_bucket_list,
 	.del = gpc_bucket_del,
 	.del_many = gpc_bucket_del_many,
+	.address = gpc_bucket_where,
 };

@@ -386,6 +386,22 @@ int gpc_store_append(struct gpc_store *s, const char *key, uint64_t offset,
 	return s->ops->append(s, key, offset, data, n, sync, err);
 }
 
+int gpc_store_address(struct gpc_store *s, const char *key, char **ret_url,
+	char **ret_region, struct gpc_error *err)
+{
+	int r;
+
+	if (!gpc_store_key_ok(key))
+		return gpc_fail(err, GPC_EPROTO, "bad key \"%s\"", key);
+	if (s->ops->address)
+		return s->ops->address(s, key, ret_url, ret_region, err);
+	r = gpc_fail(err, GPC_EUNSUPPORTED, "%s is not reached from another machine",
+		s->url);
+	gpc_hint(err, "a job on a machine of a cloud needs a store in a bucket: "
+		"--store s3://BUCKET/PREFIX");
+	return r;
+}
+
 void gpc_store_wait(struct gpc_store *s, const char *prefix, int timeout_ms)
 {
 	if (timeout_ms <= 0)

@@ -103,6 +103,9 @@ struct gpc_store_ops {
 	/* Optional: see gpc_store_follow. */
 	int (*follow)(struct gpc_store *s, const char *key,
 		struct gpc_error *err);
+	/* Optional: see gpc_store_address. */
+	int (*address)(struct gpc_store *s, const char *key, char **ret_url,
+		char **ret_region, struct gpc_error *err);
 	/* Optional: returns when something below the folder `prefix` (ends in
 	 * "/") may have changed since this prefix was last waited for, at the
 	 * latest after timeout_ms. A hint only: the first wait returns at once. */
@@ -209,6 +212,11 @@ int gpc_store_unfinished(struct gpc_store *s, const char *prefix,
  * time, and nothing else. */
 int gpc_store_drop(struct gpc_store *s, const char *key,
 	struct gpc_error *err) gpc_must_check;
+/* Where a service has this object, for who asks for it without us: URL, and the region
+ * that its requests are signed for; both owned. GPC_EUNSUPPORTED where no other
+ * machine reaches it. */
+int gpc_store_address(struct gpc_store *s, const char *key, char **ret_url,
+	char **ret_region, struct gpc_error *err) gpc_must_check;
 /* Sleeps where a store has no wait of its own. */
 void gpc_store_wait(struct gpc_store *s, const char *prefix, int timeout_ms);
 bool gpc_store_key_ok(const char *key);

@@ -391,7 +391,7 @@ static void small_disk(const struct world *w)
 	if ((unshare(CLONE_NEWNS) < 0 &&
 		unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0) ||
 		mkdir(disk, 0700) < 0 ||
-		mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+		mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0 ||
 		mount("tmpfs", disk, "tmpfs", 0, "size=256k") < 0)
 		_exit(77);
 	CHILD(gpc_store_open(disk, 0, NULL, &s, &err) == 0);

@@ -69,6 +69,7 @@ static int act_as_launcher(const char *dir, int ready)
 	if (write(starts, "x", 1) != 1)
 		return 1;
 	close(starts);
+	free(gpc_steal(&count));        /* nothing is freed after pause */
 	n.pid = getpid();
 	n.start = (int64_t)gpc_proc_start(getpid());
 	if (gpc_node_file_write(dir, &n, &err) < 0)

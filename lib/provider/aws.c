@@ -1,0 +1,259 @@
+/* Amazon EC2 (API version 2016-11-15): on-demand and one-time spot machines.
+ *
+ * A node's id is "REGION/INSTANCE". Nothing is kept between two commands: what there
+ * is, the tags say. */
+#include "provider/provider.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "creds/creds.h"
+#include "net/endpoint_aws.h"
+#include "provider/aws_call.h"
+#include "provider/aws_instances.h"
+#include "provider/aws_launch.h"
+#include "provider/aws_offers.h"
+
+#define FIRST_REGION "us-east-1"
+#define AT_ONCE 1000            /* TerminateInstances takes so many ids */
+
+struct state {
+	struct gpc_aws aws;
+	struct gpc_strv regions;        /* that are listed; sorted out on first use */
+};
+
+static int aws_open(struct gpc_provider *p, struct gpc_error *err)
+{
+	struct state *s = p->state;
+	const struct gpc_net_settings settings = { .log = p->ctx->log,
+		.cancel = p->ctx->cancel, .ca_file = p->ctx->ca_file };
+	const struct gpc_creds_settings who = { .cloud = GPC_CLOUD_AWS,
+		.cancel = p->ctx->cancel };
+
+	(void)err;
+	s->aws.net = gpc_net_new(&settings);
+	s->aws.creds = gpc_creds_new(&who, s->aws.net);
+	return 0;
+}
+
+static void aws_close(struct gpc_provider *p)
+{
+	struct state *s = p->state;
+
+	gpc_creds_free(s->aws.creds);
+	gpc_net_free(s->aws.net);
+	gpc_strv_clear(&s->regions);
+}
+
+/* As configured, else the one that AWS's own tools would use. */
+static int find_regions(struct gpc_provider *p, struct gpc_error *err)
+{
+	struct state *s = p->state;
+	gpc_autostr *region = NULL;
+	int r = 0;
+
+	if (s->regions.n)
+		return 0;
+	if (p->ctx->aws_regions) {
+		struct gpc_str rest = gpc_str_of(p->ctx->aws_regions), part;
+
+		while (gpc_str_split(&rest, ',', &part)) {
+			struct gpc_str name = gpc_str_trim(part);
+
+			if (name.len)
+				gpc_strv_take(&s->regions,
+					gpc_strndup(name.ptr, name.len));
+		}
+	}
+	if (!s->regions.n)
+		r = gpc_creds_region(s->aws.creds, &region, err);
+	if (r == 0 && !s->regions.n)
+		gpc_strv_add(&s->regions, region ? region : FIRST_REGION);
+	for (size_t i = 0; r == 0 && i < s->regions.n; i++)
+		if (!gpc_aws_region_valid(s->regions.v[i]))
+			r = gpc_fail(err, GPC_ECONFIG, "aws.regions: \"%s\" is no "
+				"region", s->regions.v[i]);
+	return r;
+}
+
+static int aws_offers(struct gpc_provider *p, const struct gpc_ask *ask,
+	struct gpc_offers *ret_offers, struct gpc_error *err)
+{
+	struct state *s = p->state;
+	gpc_auto(gpc_strv) struct gpc_strv one = {0};
+	int r = find_regions(p, err);
+
+	if (r < 0)
+		return r;
+	if (ask->region && gpc_aws_region_valid(ask->region))
+		gpc_strv_add(&one, ask->region);
+	return gpc_aws_offers(&s->aws, one.n ? &one : &s->regions, ask, ret_offers,
+		err);
+}
+
+static int aws_prepare(struct gpc_provider *p, struct gpc_launch *l,
+	struct gpc_error *err)
+{
+	return gpc_aws_launch_prepare(&((struct state *)p->state)->aws, l, err);
+}
+
+/* A node's region is looked at from now on, configured or not. */
+static void aws_knows(struct gpc_provider *p, const char *id)
+{
+	struct state *s = p->state;
+	gpc_autostr *region = NULL;
+	const char *instance;
+
+	if (gpc_aws_node_parts(id, &region, &instance) &&
+		find_regions(p, NULL) == 0 && !gpc_strv_has(&s->regions, region))
+		gpc_strv_add(&s->regions, region);
+}
+
+static int read_made(const struct gpc_xml *xml, const char *region,
+	struct gpc_instances *to, struct gpc_error *err)
+{
+	const struct gpc_xml *x = gpc_xml_get(xml, "instancesSet/item");
+	int r = 0;
+
+	for (; r == 0 && x; x = gpc_xml_again(x))
+		r = gpc_aws_instance_read(x, region, to, err);
+	return r;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	return strcmp(((const struct gpc_instance *)a)->id,
+		((const struct gpc_instance *)b)->id);
+}
+
+/* A repeat may show them in another order. */
+static void in_order(struct gpc_instances *x)
+{
+	if (x->n)
+		qsort(x->v, x->n, sizeof(*x->v), compare_ids);
+}
+
+static int aws_create(struct gpc_provider *p, const struct gpc_launch *l,
+	struct gpc_instances *ret, struct gpc_error *err)
+{
+	struct state *s = p->state;
+	gpc_auto(gpc_pairs) struct gpc_pairs params = {0};
+	gpc_auto(gpc_instances) struct gpc_instances made = {0};
+	gpc_autoptr(gpc_xml) *xml = NULL;
+	const struct gpc_aws_call call = { .region = l->offer.region,
+		.action = "RunInstances", .params = &params, .repeatable = true };
+	int r = gpc_aws_launch_params(l, &params, err);
+
+	if (r == 0)
+		r = gpc_aws_ec2(&s->aws, &call, &xml, err);
+	if (r == 0)
+		r = read_made(xml, l->offer.region, &made, err);
+	if (r == 0 && made.n != (size_t)l->count)
+		r = gpc_fail(err, GPC_EPROTO, "asked for %d machines, %zu came",
+			l->count, made.n);
+	if (r < 0)
+		return r;
+	in_order(&made);
+	aws_knows(p, made.v[0].id);
+	*ret = made;
+	made = (struct gpc_instances){0};
+	return 0;
+}
+
+static int aws_list(struct gpc_provider *p, struct gpc_instances *ret,
+	struct gpc_error *err)
+{
+	struct state *s = p->state;
+	gpc_auto(gpc_instances) struct gpc_instances found = {0};
+	int r = find_regions(p, err);
+
+	for (size_t i = 0; r == 0 && i < s->regions.n; i++)
+		r = gpc_aws_instances_list(&s->aws, s->regions.v[i],
+			p->ctx->store_id, &found, err);
+	if (r < 0)
+		return r;
+	gpc_vec_each(x, &found) {
+		*gpc_vec_push(ret) = *x;
+		*x = (struct gpc_instance){0};
+	}
+	return 0;
+}
+
+/* --- destroy ------------------------------------------------------------------ */
+
+static const struct gpc_instance *find(const struct gpc_instances *in,
+	const char *id)
+{
+	gpc_vec_each(x, in)
+		if (gpc_eq(x->id, id))
+			return x;
+	return NULL;
+}
+
+/* One unknown id would fail the whole call, and one of another store must not be
+ * ended: only what a list shows as ours is named. */
+static int end_in(struct gpc_provider *p, const char *region,
+	const char *const *ids, size_t n, struct gpc_error *err)
+{
+	struct state *s = p->state;
+	gpc_auto(gpc_instances) struct gpc_instances ours = {0};
+	gpc_auto(gpc_pairs) struct gpc_pairs params = {0};
+	gpc_autoptr(gpc_xml) *xml = NULL;
+	size_t named = 0;
+	int r = gpc_aws_instances_list(&s->aws, region, p->ctx->store_id, &ours,
+		err);
+
+	for (size_t i = 0; r == 0 && i < n && named < AT_ONCE; i++) {
+		const struct gpc_instance *x = find(&ours, ids[i]);
+		gpc_autostr *name = gpc_format("InstanceId.%zu", named + 1);
+
+		if (!x || x->state == GPC_INSTANCE_GONE)
+			continue;
+		gpc_pairs_add(&params, name, strchr(x->id, '/') + 1);
+		named++;
+	}
+	if (r < 0 || !named)
+		return r;
+	return gpc_aws_ec2(&s->aws, &(struct gpc_aws_call){ .region = region,
+		.action = "TerminateInstances", .params = &params,
+		.repeatable = true }, &xml, err);
+}
+
+static int aws_destroy(struct gpc_provider *p, const char *const *ids, size_t n,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_strv) struct gpc_strv regions = {0};
+	int first = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		gpc_autostr *region = NULL;
+		const char *instance;
+
+		if (!gpc_aws_node_parts(ids[i], &region, &instance))
+			return gpc_fail(err, GPC_EUSAGE, "bad node id \"%s\"",
+				ids[i]);
+		if (!gpc_strv_has(&regions, region))
+			gpc_strv_take(&regions, gpc_steal(&region));
+	}
+	for (size_t i = 0; i < regions.n; i++) {
+		int r = end_in(p, regions.v[i], ids, n, first < 0 ? NULL : err);
+
+		first = first < 0 ? first : r;
+	}
+	return first;
+}
+
+const struct gpc_provider_ops gpc_provider_aws = {
+	.name = "aws",
+	.title = "Amazon EC2",
+	.caps = GPC_PROVIDER_SPOT,
+	.state_size = sizeof(struct state),
+	.open = aws_open,
+	.close = aws_close,
+	.offers = aws_offers,
+	.prepare = aws_prepare,
+	.create = aws_create,
+	.knows = aws_knows,
+	.list = aws_list,
+	.destroy = aws_destroy,
+};

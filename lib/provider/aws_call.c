@@ -1,0 +1,192 @@
+/* One way to ask: the keys of the chain, the endpoint as AWS's own tools choose it,
+ * a signature for each try, and the words of the refusal in the error. */
+#include "provider/aws_call.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "net/endpoint_aws.h"
+#include "net/sign.h"
+#include "provider/aws_failure.h"
+
+#define EC2_VERSION "2016-11-15"
+#define TOTAL_MS 60000
+#define SAID_MAX 400
+#define SKEW_MS 300000                  /* that AWS lets pass */
+#define MAX_BYTES ((size_t)16 << 20)
+
+struct asking {
+	struct gpc_aws *aws;
+	const char *service, *region;
+	const char *what;               /* "RunInstances in us-east-1" */
+	bool json;
+};
+
+static int sign(void *arg, struct gpc_request *r, int64_t now_ms, bool renew,
+	struct gpc_error *err)
+{
+	const struct asking *a = arg;
+	gpc_auto(gpc_identity) struct gpc_identity who = {0};
+	int rc = gpc_creds_get(a->aws->creds, renew, &who, err);
+
+	if (rc < 0)
+		return rc;
+	return gpc_sign_aws(r, &(struct gpc_sign_aws){
+		.keys = {who.id, who.secret, who.token},
+		.region = gpc_aws_signing_region(a->service, a->region),
+		.service = gpc_aws_signing_name(a->service), .now_ms = now_ms,
+	}, err);
+}
+
+/* Owned, printable: what a service says is shown to people. */
+static void told(const struct asking *a, const struct gpc_reply *reply,
+	char **ret_code, char **ret_said, char **ret_id)
+{
+	const char *code, *said, *id = gpc_reply_header(reply, "x-amzn-requestid");
+	gpc_autoptr(gpc_xml) *xml = NULL;
+	gpc_autoptr(gpc_json) *json = NULL;
+	struct gpc_error ignored;
+
+	if (a->json) {
+		if (gpc_json_parse(gpc_buf_str(&reply->body), reply->body.len,
+			&json, &ignored) < 0)
+			json = NULL;
+		code = gpc_json_get_str(json, "__type");
+		code = code && strchr(code, '#') ? strchr(code, '#') + 1 : code;
+		said = gpc_json_get_str(json, "message");
+		said = said ? said : gpc_json_get_str(json, "Message");
+	} else {
+		if (gpc_xml_parse(gpc_buf_str(&reply->body), reply->body.len,
+			&xml, &ignored) < 0)
+			xml = NULL;
+		code = gpc_xml_text(xml, "Errors/Error/Code");
+		said = gpc_xml_text(xml, "Errors/Error/Message");
+		id = *gpc_xml_text(xml, "RequestID") ?
+			gpc_xml_text(xml, "RequestID") : id;
+	}
+	code = code ? code : "";
+	said = said ? said : "";
+	id = id ? id : "";
+	*ret_code = gpc_str_printable(code, strcspn(code, ":"));
+	*ret_said = gpc_str_printable(said, strnlen(said, SAID_MAX));
+	*ret_id = gpc_str_printable(id, strnlen(id, 60));
+}
+
+/* EC2 says the same of a session that has ended and of a clock that is wrong. */
+static enum gpc_net_verdict expired(const struct asking *a,
+	const struct gpc_reply *reply)
+{
+	int64_t off = reply->date_ms - gpc_net_now_ms(a->aws->net);
+
+	return reply->date_ms && (off > SKEW_MS || off < -SKEW_MS) ?
+		GPC_NET_SKEWED : GPC_NET_RENEW;
+}
+
+static enum gpc_net_verdict judge(void *arg, const struct gpc_reply *reply,
+	struct gpc_error *err)
+{
+	const struct asking *a = arg;
+	gpc_autostr *code = NULL, *said = NULL, *id = NULL;
+	struct gpc_aws_failure f;
+
+	if (reply->status >= 200 && reply->status < 300)
+		return GPC_NET_DONE;
+	told(a, reply, &code, &said, &id);
+	f = gpc_aws_failure_of(code, said, reply->status);
+	if (f.verdict == GPC_NET_DONE)
+		return GPC_NET_DONE;
+	gpc_fail(err, f.code, "%s: AWS answered %d%s%s%s%s", a->what,
+		reply->status, *code ? " " : "", code, *said ? ": " : "", said);
+	if (f.hint)
+		gpc_hint(err, "%s", f.hint);
+	if (err) {
+		err->http = reply->status;
+		snprintf(err->request_id, sizeof(err->request_id), "%s", id);
+	}
+	return gpc_eq(code, "RequestExpired") ? expired(a, reply) : f.verdict;
+}
+
+static int find_url(const struct asking *a, struct gpc_url *to,
+	struct gpc_error *err)
+{
+	gpc_autostr *set = gpc_creds_setting(a->aws->creds, a->service,
+		"endpoint_url");
+	gpc_autostr *fips = gpc_creds_setting(a->aws->creds, NULL,
+		"use_fips_endpoint");
+	gpc_autostr *dual = gpc_creds_setting(a->aws->creds, NULL,
+		"use_dualstack_endpoint");
+	gpc_autostr *url = NULL;
+	int r = 0;
+
+	if (!set)
+		r = gpc_aws_endpoint(&(struct gpc_aws_place){
+			.service = a->service, .region = a->region,
+			.fips = gpc_eq_nocase(fips, "true"),
+			.dualstack = gpc_eq_nocase(dual, "true") }, &url, err);
+	return r < 0 ? r : gpc_url_parse(set ? set : url, to, err);
+}
+
+static int send(struct asking *a, struct gpc_request *request, bool repeatable,
+	struct gpc_reply *ret_reply, struct gpc_error *err)
+{
+	const struct gpc_call call = {
+		.request = request, .repeatable = repeatable,
+		.total_ms = TOTAL_MS, .max_body = MAX_BYTES,
+		.sign = sign, .judge = judge, .arg = a,
+	};
+	int r = find_url(a, &request->url, err);
+
+	if (r == 0)
+		r = gpc_net_call(a->aws->net, &call, ret_reply, err);
+	return r < 0 && err && !err->http ? gpc_wrap(err, r, "%s", a->what) : r;
+}
+
+int gpc_aws_ec2(struct gpc_aws *aws, const struct gpc_aws_call *call,
+	struct gpc_xml **ret_xml, struct gpc_error *err)
+{
+	gpc_autostr *what = gpc_format("%s in %s", call->action, call->region);
+	struct asking a = { .aws = aws, .service = "ec2",
+		.region = call->region, .what = what };
+	gpc_auto(gpc_request) struct gpc_request request = {0};
+	gpc_auto(gpc_reply) struct gpc_reply reply = {0};
+	gpc_auto(gpc_pairs) struct gpc_pairs form = {0};
+	gpc_auto(gpc_buf) struct gpc_buf text = {0};
+	int r;
+
+	gpc_pairs_copy(&form, call->params);
+	gpc_pairs_add(&form, "Action", call->action);
+	gpc_pairs_add(&form, "Version", EC2_VERSION);
+	gpc_request_init(&request, "POST");
+	gpc_request_form(&request, &form, &text);
+	r = send(&a, &request, call->repeatable, &reply, err);
+	if (r < 0)
+		return r;
+	r = gpc_xml_parse(gpc_buf_str(&reply.body), reply.body.len, ret_xml, err);
+	return gpc_wrap(err, r, "%s", what);
+}
+
+int gpc_aws_json(struct gpc_aws *aws, const char *service, const char *region,
+	const char *target, const struct gpc_json *params,
+	struct gpc_json **ret_json, struct gpc_error *err)
+{
+	gpc_autostr *what = gpc_format("%s in %s", target, region);
+	gpc_autostr *text = gpc_json_print(params);
+	struct asking a = { .aws = aws, .service = service, .region = region,
+		.what = what, .json = true };
+	gpc_auto(gpc_request) struct gpc_request request = {0};
+	gpc_auto(gpc_reply) struct gpc_reply reply = {0};
+	int r;
+
+	gpc_request_init(&request, "POST");
+	gpc_pairs_add(&request.headers, "content-type",
+		"application/x-amz-json-1.1");
+	gpc_pairs_add(&request.headers, "x-amz-target", target);
+	request.body = (struct gpc_body){ .data = text, .size = strlen(text) };
+	r = send(&a, &request, true, &reply, err);
+	if (r < 0)
+		return r;
+	r = gpc_json_parse(gpc_buf_str(&reply.body), reply.body.len, ret_json,
+		err);
+	return gpc_wrap(err, r, "%s", what);
+}

@@ -1,0 +1,30 @@
+/* Calls to AWS's services as the provider aws makes them: signed, judged, parsed. */
+#pragma once
+#include "base/map.h"
+#include "creds/creds.h"
+#include "dep/json.h"
+#include "dep/xml.h"
+#include "net/net.h"
+
+/* What the open provider has; its parts live as long. */
+struct gpc_aws {
+	struct gpc_net *net;
+	struct gpc_creds *creds;
+};
+
+/* A call of the EC2 query protocol (API version 2016-11-15). params: flattened names
+ * as EC2 has them ("Filter.1.Name"); Action and Version are added. repeatable: reads,
+ * and what carries an idempotency token. ret_xml: the root of the answer, owned.
+ * Failures are classified as provider.h says, by the code alone; an error names code,
+ * region and request id. */
+struct gpc_aws_call {
+	const char *region, *action;
+	const struct gpc_pairs *params;         /* borrowed */
+	bool repeatable;
+};
+int gpc_aws_ec2(struct gpc_aws *aws, const struct gpc_aws_call *call,
+	struct gpc_xml **ret_xml, struct gpc_error *err) gpc_must_check;
+/* A call of the JSON protocol 1.1 that only reads. target: "AmazonSSM.GetParameter". */
+int gpc_aws_json(struct gpc_aws *aws, const char *service, const char *region,
+	const char *target, const struct gpc_json *params,
+	struct gpc_json **ret_json, struct gpc_error *err) gpc_must_check;

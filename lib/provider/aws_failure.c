@@ -1,0 +1,153 @@
+/* The table of codes. Statuses mislead (no capacity is 500, denied 403, throttled 503),
+ * so that only the code counts where one is told. */
+#include "provider/aws_failure.h"
+
+#include <string.h>
+
+#include "base/str.h"
+
+#define HINT_KEYS "`gpucloud check aws` shows which keys are used, and from where"
+#define HINT_QUOTA "ask AWS for a higher vCPU quota of this family in this region " \
+	"(Service Quotas, EC2), or name another region or market"
+#define HINT_IAM "the permission is missing in IAM; `gpucloud check aws` shows whose"
+#define HINT_VPC "make a default VPC (aws ec2 create-default-vpc)"
+
+static const struct {
+	const char *code;
+	struct gpc_aws_failure is;
+} codes[] = {
+	/* No machine now: the next zone, type or region may have one. */
+	{"InsufficientInstanceCapacity", {GPC_NET_FAILED, GPC_ECAPACITY, NULL}},
+	{"InsufficientHostCapacity", {GPC_NET_FAILED, GPC_ECAPACITY, NULL}},
+	{"InsufficientReservedInstanceCapacity",
+		{GPC_NET_FAILED, GPC_ECAPACITY, NULL}},
+	{"InsufficientCapacity", {GPC_NET_FAILED, GPC_ECAPACITY, NULL}},
+	{"InsufficientCapacityOnHost", {GPC_NET_FAILED, GPC_ECAPACITY, NULL}},
+	{"UnfulfillableCapacity", {GPC_NET_FAILED, GPC_ECAPACITY, NULL}},
+	{"ReservationCapacityExceeded", {GPC_NET_FAILED, GPC_ECAPACITY, NULL}},
+	{"InvalidFleetConfiguration", {GPC_NET_FAILED, GPC_ECAPACITY, NULL}},
+	{"InsufficientFreeAddressesInSubnet",
+		{GPC_NET_FAILED, GPC_ECAPACITY, NULL}},
+	{"SpotMaxPriceTooLow", {GPC_NET_FAILED, GPC_ECAPACITY,
+		"the price has risen above resources.max_hourly_cost"}},
+	/* The account may not have more, in the whole region. */
+	{"MaxSpotInstanceCountExceeded", {GPC_NET_FAILED, GPC_EQUOTA, HINT_QUOTA}},
+	{"VcpuLimitExceeded", {GPC_NET_FAILED, GPC_EQUOTA, HINT_QUOTA}},
+	{"InstanceLimitExceeded", {GPC_NET_FAILED, GPC_EQUOTA, HINT_QUOTA}},
+	{"MaxFleetCountExceeded", {GPC_NET_FAILED, GPC_EQUOTA, NULL}},
+	{"VolumeLimitExceeded", {GPC_NET_FAILED, GPC_EQUOTA, NULL}},
+	{"AddressLimitExceeded", {GPC_NET_FAILED, GPC_EQUOTA, NULL}},
+	{"NetworkInterfaceLimitExceeded", {GPC_NET_FAILED, GPC_EQUOTA, NULL}},
+	/* Too many calls: the same one, with its token, later. */
+	{"RequestLimitExceeded", {GPC_NET_THROTTLED, GPC_ERATE, NULL}},
+	{"Throttling", {GPC_NET_THROTTLED, GPC_ERATE, NULL}},
+	{"ThrottlingException", {GPC_NET_THROTTLED, GPC_ERATE, NULL}},
+	{"EC2ThrottledException", {GPC_NET_THROTTLED, GPC_ERATE, NULL}},
+	/* Unclear: the same call, with its token, again. */
+	{"InternalError", {GPC_NET_RETRY, GPC_ENET, NULL}},
+	{"InternalFailure", {GPC_NET_RETRY, GPC_ENET, NULL}},
+	{"InternalServerError", {GPC_NET_RETRY, GPC_ENET, NULL}},
+	{"Unavailable", {GPC_NET_RETRY, GPC_ENET, NULL}},
+	{"ServiceUnavailable", {GPC_NET_RETRY, GPC_ENET, NULL}},
+	{"RequestTimeout", {GPC_NET_RETRY, GPC_ETIMEOUT, NULL}},
+	/* Who asks. A region that the account has not enabled says AuthFailure. */
+	{"AuthFailure", {GPC_NET_RENEW, GPC_EAUTH, "the keys are wrong, or the account "
+		"has not enabled this region; " HINT_KEYS}},
+	{"RequestExpired", {GPC_NET_RENEW, GPC_EAUTH,
+		"log in again, or set the clock of this machine"}},
+	{"ExpiredToken", {GPC_NET_RENEW, GPC_EAUTH, "log in again"}},
+	{"ExpiredTokenException", {GPC_NET_RENEW, GPC_EAUTH, "log in again"}},
+	{"InvalidClientTokenId", {GPC_NET_FAILED, GPC_EAUTH, HINT_KEYS}},
+	{"UnrecognizedClientException", {GPC_NET_FAILED, GPC_EAUTH, HINT_KEYS}},
+	{"SignatureDoesNotMatch", {GPC_NET_FAILED, GPC_EAUTH,
+		"the secret key does not belong to the key id; " HINT_KEYS}},
+	{"InvalidSignatureException", {GPC_NET_FAILED, GPC_EAUTH, HINT_KEYS}},
+	{"MissingAuthenticationToken", {GPC_NET_FAILED, GPC_EAUTH, HINT_KEYS}},
+	{"UnauthorizedOperation", {GPC_NET_FAILED, GPC_EAUTH, HINT_IAM}},
+	{"AccessDenied", {GPC_NET_FAILED, GPC_EAUTH, HINT_IAM}},
+	{"AccessDeniedException", {GPC_NET_FAILED, GPC_EAUTH, HINT_IAM}},
+	{"AuthFailure.ServiceLinkedRoleCreationNotPermitted", {GPC_NET_FAILED,
+		GPC_EAUTH, "let somebody with iam:CreateServiceLinkedRole run: aws iam "
+		"create-service-linked-role --aws-service-name spot.amazonaws.com"}},
+	{"OptInRequired", {GPC_NET_FAILED, GPC_EAUTH, "the account, or the image's "
+		"offer in the Marketplace, has to be subscribed to first"}},
+	{"PendingVerification", {GPC_NET_FAILED, GPC_EAUTH,
+		"AWS still verifies this account for this region; it writes a mail"}},
+	{"Blocked", {GPC_NET_FAILED, GPC_EAUTH, "AWS has blocked the account"}},
+	/* What was made a moment ago is not seen everywhere yet. */
+	{"InvalidInstanceID.NotFound", {GPC_NET_FAILED, GPC_ENOTFOUND, NULL}},
+	{"ParameterNotFound", {GPC_NET_FAILED, GPC_ENOTFOUND, NULL}},
+	{"NoSuchResourceException", {GPC_NET_FAILED, GPC_ENOTFOUND, NULL}},
+	{"InvalidGroup.NotFound", {GPC_NET_RETRY, GPC_ECONFIG, NULL}},
+	{"InvalidLaunchTemplateId.NotFound", {GPC_NET_RETRY, GPC_ECONFIG, NULL}},
+	{"InvalidLaunchTemplateName.NotFoundException",
+		{GPC_NET_RETRY, GPC_ECONFIG, NULL}},
+	/* Such a request can never work. */
+	{"VPCIdNotSpecified", {GPC_NET_FAILED, GPC_ECONFIG, HINT_VPC}},
+	{"MissingInput", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},
+	{"IdempotentParameterMismatch", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},
+	{"InvalidAMIID.NotFound", {GPC_NET_FAILED, GPC_ECONFIG,
+		"images differ by region: name one for each in resources.image_id"}},
+	{"InvalidAMIID.Malformed", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},
+	{"InvalidAMIID.Unavailable", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},
+	{"InvalidParameterCombination", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},
+	{"InvalidBlockDeviceMapping", {GPC_NET_FAILED, GPC_ECONFIG,
+		"resources.disk_size may not be smaller than the image's disk"}},
+	{"InvalidUserData.Malformed", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},
+	{"InvalidSubnetID.NotFound", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},
+	{"MissingParameter", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},
+	{"UnknownParameter", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},
+	{"TagLimitExceeded", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},
+	{"DryRunOperation", {GPC_NET_DONE, GPC_OK, NULL}},
+};
+
+/* Two codes mean several things, which only their words tell apart. */
+static bool by_words(const char *code, const char *message,
+	struct gpc_aws_failure *ret)
+{
+	if (gpc_eq(code, "Unsupported")) {
+		/* "…not supported in your requested Availability Zone" */
+		*ret = (struct gpc_aws_failure){GPC_NET_FAILED,
+			strstr(message, "Availability Zone") ? GPC_ECAPACITY :
+			GPC_ECONFIG, NULL};
+		return true;
+	}
+	if (gpc_eq(code, "InvalidParameterValue")) {
+		bool young = strstr(message, "IAM Instance Profile") ||
+			strstr(message, "no associated IAM Roles");
+
+		*ret = (struct gpc_aws_failure){young ? GPC_NET_RETRY :
+			GPC_NET_FAILED, GPC_ECONFIG, young ? "`gpucloud setup aws` "
+			"makes the profile that nodes run with" : NULL};
+		return true;
+	}
+	return false;
+}
+
+struct gpc_aws_failure gpc_aws_failure_of(const char *code, const char *message,
+	int status)
+{
+	struct gpc_aws_failure f;
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
+		if (gpc_eq(codes[i].code, code))
+			return codes[i].is;
+	}
+	if (by_words(code, message, &f))
+		return f;
+	if (status == 429)
+		return (struct gpc_aws_failure){GPC_NET_THROTTLED, GPC_ERATE, NULL};
+	if (!*code && status >= 500)
+		return (struct gpc_aws_failure){GPC_NET_RETRY, GPC_ENET, NULL};
+	/* Unknown codes go on: another offer may not have the problem. */
+	return (struct gpc_aws_failure){GPC_NET_FAILED, GPC_ECAPACITY, NULL};
+}
+
+enum gpc_code gpc_aws_death(const char *code)
+{
+	if (gpc_eq(code, "Client.VolumeLimitExceeded"))
+		return GPC_EQUOTA;
+	if (gpc_eq(code, "Client.InternalError"))       /* often the disk's key */
+		return GPC_EAUTH;
+	return GPC_ECAPACITY;
+}

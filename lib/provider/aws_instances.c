@@ -1,0 +1,121 @@
+/* States: pending and running are what a machine is, until EC2 says that it ends;
+ * one that has stopped costs its disk, so that it is still there. */
+#include "provider/aws_instances.h"
+
+#include <string.h>
+
+#include "base/parse.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "net/endpoint_aws.h"
+
+#define TAG_EXPIRES "gpucloud-expires"
+#define PAGE "1000"
+#define PAGES_MAX 1000
+
+char *gpc_aws_node_id(const char *region, const char *instance)
+{
+	return gpc_format("%s/%s", region, instance);
+}
+
+bool gpc_aws_node_parts(const char *id, char **ret_region,
+	const char **ret_instance)
+{
+	const char *slash = strchr(id, '/');
+	gpc_autostr *region = slash ? gpc_strndup(id, (size_t)(slash - id)) : NULL;
+
+	if (!region || !gpc_aws_region_valid(region) ||
+		!gpc_starts_with(slash, "/i-"))
+		return false;
+	*ret_region = gpc_steal(&region);
+	*ret_instance = slash + 1;
+	return true;
+}
+
+static enum gpc_instance_state state_of(const char *name)
+{
+	if (gpc_eq(name, "terminated"))
+		return GPC_INSTANCE_GONE;
+	if (gpc_eq(name, "pending"))
+		return GPC_INSTANCE_STARTING;
+	return gpc_eq(name, "running") ? GPC_INSTANCE_RUNNING :
+		GPC_INSTANCE_STOPPING;
+}
+
+static void read_tags(const struct gpc_xml *item, struct gpc_pairs *to)
+{
+	const struct gpc_xml *x = gpc_xml_get(item, "tagSet/item");
+
+	for (; x; x = gpc_xml_again(x))
+		gpc_pairs_set(to, gpc_xml_text(x, "key"), gpc_xml_text(x, "value"));
+}
+
+int gpc_aws_instance_read(const struct gpc_xml *item, const char *region,
+	struct gpc_instances *to, struct gpc_error *err)
+{
+	const char *id = gpc_xml_text(item, "instanceId");
+	const char *address = gpc_xml_text(item, "privateIpAddress");
+	const char *why = gpc_xml_text(item, "stateReason/message");
+	struct gpc_instance *x;
+	int64_t expires_s = 0;
+
+	if (!gpc_starts_with(id, "i-"))
+		return gpc_fail(err, GPC_EPROTO, "an instance without an id");
+	x = gpc_vec_push(to);
+	x->id = gpc_aws_node_id(region, id);
+	x->token = gpc_strdup(gpc_xml_text(item, "clientToken"));
+	x->address = *address ? gpc_strdup(address) : NULL;
+	x->state = state_of(gpc_xml_text(item, "instanceState/name"));
+	read_tags(item, &x->tags);
+	if (gpc_parse_rfc3339(gpc_xml_text(item, "launchTime"), &x->created_ms,
+		NULL) < 0)
+		x->created_ms = 0;      /* not said */
+	if (gpc_pairs_has(&x->tags, TAG_EXPIRES) &&
+		gpc_parse_i64(gpc_pairs_get(&x->tags, TAG_EXPIRES), 0,
+			INT64_MAX / 1000, TAG_EXPIRES, &expires_s, NULL) == 0)
+		x->expires_ms = expires_s * 1000;
+	if (*why)
+		x->why = gpc_str_printable(why, strnlen(why, 200));
+	return 0;
+}
+
+static int read_page(const struct gpc_xml *xml, const char *region,
+	struct gpc_instances *to, struct gpc_error *err)
+{
+	const struct gpc_xml *group = gpc_xml_get(xml, "reservationSet/item");
+	int r = 0;
+
+	for (; r == 0 && group; group = gpc_xml_again(group)) {
+		const struct gpc_xml *x = gpc_xml_get(group, "instancesSet/item");
+
+		for (; r == 0 && x; x = gpc_xml_again(x))
+			r = gpc_aws_instance_read(x, region, to, err);
+	}
+	return r;
+}
+
+int gpc_aws_instances_list(struct gpc_aws *aws, const char *region,
+	const char *store_id, struct gpc_instances *to, struct gpc_error *err)
+{
+	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
+	const struct gpc_aws_call call = { .region = region,
+		.action = "DescribeInstances", .params = &p, .repeatable = true };
+
+	gpc_pairs_add(&p, "Filter.1.Name", "tag:gpucloud-store");
+	gpc_pairs_add(&p, "Filter.1.Value.1", store_id);
+	gpc_pairs_add(&p, "MaxResults", PAGE);
+	for (int page = 0; page < PAGES_MAX; page++) {
+		gpc_autoptr(gpc_xml) *xml = NULL;
+		int r = gpc_aws_ec2(aws, &call, &xml, err);
+
+		if (r == 0)
+			r = read_page(xml, region, to, err);
+		if (r < 0)
+			return gpc_wrap(err, r, "instances");
+		if (!*gpc_xml_text(xml, "nextToken"))
+			return 0;
+		gpc_pairs_set(&p, "NextToken", gpc_xml_text(xml, "nextToken"));
+	}
+	return gpc_fail(err, GPC_EPROTO, "the list of instances in %s has no end",
+		region);
+}

@@ -1,0 +1,18 @@
+/* Instances of EC2 as gpucloud sees them. */
+#pragma once
+#include "model/node.h"
+#include "provider/aws_call.h"
+
+/* An id that tells where it is: "us-east-1/i-0123456789abcdef0"; owned. */
+char *gpc_aws_node_id(const char *region, const char *instance);
+/* Its two parts; false for what is none. Borrowed from id: ret_region is owned. */
+bool gpc_aws_node_parts(const char *id, char **ret_region,
+	const char **ret_instance);
+
+/* Appends one of <instancesSet>. GPC_EPROTO without an id. */
+int gpc_aws_instance_read(const struct gpc_xml *item, const char *region,
+	struct gpc_instances *to, struct gpc_error *err) gpc_must_check;
+/* Appends all of a region whose tag gpucloud-store is store_id. */
+int gpc_aws_instances_list(struct gpc_aws *aws, const char *region,
+	const char *store_id, struct gpc_instances *to, struct gpc_error *err)
+	gpc_must_check;

@@ -1,0 +1,237 @@
+/* What a job gets of EC2: one zone, all nodes or none, tags on every resource at
+ * launch, no metadata without a token, an encrypted disk that goes with the machine,
+ * and a machine that is gone when its system switches itself off. */
+#include "provider/aws_launch.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/encode.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "provider/aws_boot.h"
+#include "provider/aws_tables.h"
+
+#define REST "aws"
+#define GIB ((int64_t)1 << 30)
+#define DISK_LEAST_GIB 100      /* a system with drivers, and room for a workspace */
+
+/* The newest image that AWS publishes: with NVIDIA's driver for machines that have
+ * such GPUs, else Ubuntu's own. */
+static const char *parameter_of(const struct gpc_aws_type *t, bool gpu)
+{
+	if (gpu)
+		return t->arm ? "/aws/service/deeplearning/ami/arm64/"
+			"base-oss-nvidia-driver-gpu-ubuntu-24.04/latest/ami-id" :
+			"/aws/service/deeplearning/ami/x86_64/"
+			"base-oss-nvidia-driver-gpu-ubuntu-24.04/latest/ami-id";
+	return t->arm ? "/aws/service/canonical/ubuntu/server/24.04/stable/current/"
+		"arm64/hvm/ebs-gp3/ami-id" :
+		"/aws/service/canonical/ubuntu/server/24.04/stable/current/"
+		"amd64/hvm/ebs-gp3/ami-id";
+}
+
+static int published_image(struct gpc_aws *aws, const char *region,
+	const char *parameter, char **ret_id, struct gpc_error *err)
+{
+	gpc_autoptr(gpc_json) *params = gpc_json_object(), *reply = NULL;
+	const char *value;
+	int r;
+
+	gpc_json_set_str(params, "Name", parameter);
+	r = gpc_aws_json(aws, "ssm", region, "AmazonSSM.GetParameter", params,
+		&reply, err);
+	if (r < 0) {
+		if (r == -GPC_ENOTFOUND)
+			gpc_hint(err, "%s has no such image: name one by "
+				"resources.image_id", region);
+		return r == -GPC_ENOTFOUND ? gpc_recode(err, GPC_ECONFIG) : r;
+	}
+	value = gpc_json_get_str(gpc_json_get(reply, "Parameter"), "Value");
+	if (!gpc_starts_with(value ? value : "", "ami-"))
+		return gpc_fail(err, GPC_EPROTO, "%s names no image", parameter);
+	*ret_id = gpc_strdup(value);
+	return 0;
+}
+
+/* Whether the image is there and fits the machine, and where its disk hangs. */
+static int look_at_image(struct gpc_aws *aws, const struct gpc_launch *l,
+	const struct gpc_aws_type *t, const char *image, struct gpc_json *to,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
+	gpc_autoptr(gpc_xml) *xml = NULL;
+	const struct gpc_xml *x, *disk;
+	const char *want = t->arm ? "arm64" : "x86_64", *root;
+	int64_t gib = 0;
+	int r;
+
+	gpc_pairs_add(&p, "ImageId.1", image);
+	r = gpc_aws_ec2(aws, &(struct gpc_aws_call){ .region = l->offer.region,
+		.action = "DescribeImages", .params = &p, .repeatable = true },
+		&xml, err);
+	if (r < 0)
+		return r;
+	x = gpc_xml_get(xml, "imagesSet/item");
+	root = gpc_xml_text(x, "rootDeviceName");
+	if (!*root)
+		return gpc_fail(err, GPC_ECONFIG, "image %s in %s has no disk that "
+			"it starts from", image, l->offer.region);
+	if (!gpc_eq(gpc_xml_text(x, "architecture"), want))
+		return gpc_fail(err, GPC_ECONFIG, "image %s is for %s, and %s is "
+			"%s", image, gpc_xml_text(x, "architecture"), t->name, want);
+	disk = gpc_xml_get(x, "blockDeviceMapping/item");
+	while (disk && !gpc_eq(gpc_xml_text(disk, "deviceName"), root))
+		disk = gpc_xml_again(disk);
+	if (disk && gpc_parse_i64(gpc_xml_text(disk, "ebs/volumeSize"), 0,
+		1 << 20, "volumeSize", &gib, err) < 0)
+		return -GPC_EPROTO;
+	gpc_json_set_str(to, "image", image);
+	gpc_json_set_str(to, "root", root);
+	gpc_json_set_int(to, "image_gib", gib);
+	return 0;
+}
+
+static int choose_disk(const struct gpc_launch *l, struct gpc_json *to,
+	struct gpc_error *err)
+{
+	int64_t least = gpc_json_get_int(to, "image_gib", 0);
+	int64_t asked = (gpc_json_get_int(l->rest, "disk_bytes", 0) + GIB - 1) / GIB;
+
+	if (asked && asked < least)
+		return gpc_fail(err, GPC_ECONFIG, "resources.disk_size is %lld GB, "
+			"and the image alone needs %lld", (long long)asked,
+			(long long)least);
+	gpc_json_set_int(to, "disk_gib", asked ? asked :
+		least > DISK_LEAST_GIB ? least : DISK_LEAST_GIB);
+	return 0;
+}
+
+int gpc_aws_launch_prepare(struct gpc_aws *aws, struct gpc_launch *l,
+	struct gpc_error *err)
+{
+	gpc_autoptr(gpc_json) *made = gpc_json_object();
+	gpc_autostr *image = NULL, *data = NULL;
+	const char *named = gpc_json_get_str(l->rest, "image");
+	struct gpc_aws_type t;
+	int r = 0;
+
+	if (!gpc_aws_type_find(l->offer.instance_type, &t))
+		return gpc_fail(err, GPC_ECONFIG, "no type of machine is called %s",
+			l->offer.instance_type);
+	if (named)
+		image = gpc_strdup(named);
+	else
+		r = published_image(aws, l->offer.region,
+			parameter_of(&t, t.gpus > 0), &image, err);
+	if (r == 0)
+		r = look_at_image(aws, l, &t, image, made, err);
+	if (r == 0)
+		r = choose_disk(l, made, err);
+	if (r == 0)
+		r = gpc_aws_user_data(l, t.arm, &data, err);
+	if (r < 0)
+		return r;
+	gpc_json_set_str(made, "user_data", data);
+	gpc_json_set(l->rest, REST, gpc_steal(&made));
+	return 0;
+}
+
+/* --- parameters ------------------------------------------------------------- */
+
+/* "_" for what AWS does not take in a tag, though it takes nearly all. */
+static char *tag_value(const char *text)
+{
+	char *value = gpc_strdup(text);
+
+	for (char *c = value; *c; c++)
+		if (!isalnum((unsigned char)*c) && !strchr("+-=_:/@", *c))
+			*c = '_';
+	return value;
+}
+
+static void add_tags(const struct gpc_launch *l, bool spot, struct gpc_pairs *to)
+{
+	static const char *const kinds[] = { "instance", "volume",
+		"network-interface", "spot-instances-request" };
+	size_t n = sizeof(kinds) / sizeof(*kinds) - !spot;
+
+	for (size_t i = 0; i < n; i++) {
+		gpc_autostr *start = gpc_format("TagSpecification.%zu", i + 1);
+		gpc_autostr *kind = gpc_format("%s.ResourceType", start);
+		size_t k = 1;
+
+		gpc_pairs_add(to, kind, kinds[i]);
+		gpc_vec_each(tag, &l->tags) {
+			gpc_autostr *key = gpc_format("%s.Tag.%zu.Key", start, k);
+			gpc_autostr *name = gpc_format("%s.Tag.%zu.Value", start,
+				k++);
+			gpc_autostr *value = tag_value(tag->value);
+
+			gpc_pairs_add(to, key, tag->key);
+			gpc_pairs_add(to, name, value);
+		}
+		gpc_autostr *key = gpc_format("%s.Tag.%zu.Key", start, k);
+		gpc_autostr *name = gpc_format("%s.Tag.%zu.Value", start, k);
+
+		gpc_pairs_add(to, key, "Name");
+		gpc_pairs_add(to, name, l->name);
+	}
+}
+
+static void add_spot(const struct gpc_launch *l, struct gpc_pairs *to)
+{
+	const char *most = gpc_json_get_str(l->rest, "max_hourly");
+
+	gpc_pairs_add(to, "InstanceMarketOptions.MarketType", "spot");
+	gpc_pairs_add(to, "InstanceMarketOptions.SpotOptions.SpotInstanceType",
+		"one-time");
+	gpc_pairs_add(to, "InstanceMarketOptions.SpotOptions."
+		"InstanceInterruptionBehavior", "terminate");
+	if (most)
+		gpc_pairs_add(to, "InstanceMarketOptions.SpotOptions.MaxPrice", most);
+}
+
+static void add_disk(const struct gpc_json *made, struct gpc_pairs *to)
+{
+	gpc_pairs_add(to, "BlockDeviceMapping.1.DeviceName",
+		gpc_json_get_str(made, "root"));
+	gpc_pairs_setf(to, "BlockDeviceMapping.1.Ebs.VolumeSize", "%lld",
+		(long long)gpc_json_get_int(made, "disk_gib", DISK_LEAST_GIB));
+	gpc_pairs_add(to, "BlockDeviceMapping.1.Ebs.VolumeType", "gp3");
+	gpc_pairs_add(to, "BlockDeviceMapping.1.Ebs.Encrypted", "true");
+	gpc_pairs_add(to, "BlockDeviceMapping.1.Ebs.DeleteOnTermination", "true");
+}
+
+int gpc_aws_launch_params(const struct gpc_launch *l, struct gpc_pairs *to,
+	struct gpc_error *err)
+{
+	const struct gpc_json *made = gpc_json_get(l->rest, REST);
+	const char *data = gpc_json_get_str(made, "user_data");
+	bool spot = gpc_eq(l->offer.market, "spot");
+	gpc_auto(gpc_buf) struct gpc_buf encoded = {0};
+
+	if (!made || !data || !gpc_json_get_str(made, "image") ||
+		!gpc_json_get_str(made, "root") || !l->offer.zone || l->count < 1)
+		return gpc_fail(err, GPC_ECONFIG, "the launch was not prepared");
+	gpc_base64(&encoded, data, strlen(data));
+	gpc_pairs_add(to, "ImageId", gpc_json_get_str(made, "image"));
+	gpc_pairs_add(to, "InstanceType", l->offer.instance_type);
+	gpc_pairs_setf(to, "MinCount", "%d", l->count);
+	gpc_pairs_setf(to, "MaxCount", "%d", l->count);
+	gpc_pairs_add(to, "ClientToken", l->token);
+	gpc_pairs_add(to, "Placement.AvailabilityZone", l->offer.zone);
+	gpc_pairs_add(to, "UserData", gpc_buf_str(&encoded));
+	gpc_pairs_add(to, "IamInstanceProfile.Name", GPC_AWS_PROFILE);
+	gpc_pairs_add(to, "InstanceInitiatedShutdownBehavior", "terminate");
+	gpc_pairs_add(to, "MetadataOptions.HttpTokens", "required");
+	gpc_pairs_add(to, "MetadataOptions.HttpEndpoint", "enabled");
+	gpc_pairs_add(to, "MetadataOptions.HttpPutResponseHopLimit", "2");
+	if (spot)
+		add_spot(l, to);
+	add_disk(made, to);
+	add_tags(l, spot, to);
+	return 0;
+}

@@ -1,0 +1,239 @@
+/* Types and on-demand prices are built in; zones and spot prices are asked. */
+#include "provider/aws_offers.h"
+
+#include <stdio.h>
+
+#include "base/str.h"
+#include "base/time.h"
+#include "provider/aws_tables.h"
+#include "provider/offer_fit.h"
+
+#define LIVE "DescribeSpotPriceHistory"
+#define PAGES_MAX 100
+
+static void fill(const struct gpc_aws_type *t, const char *region, bool spot,
+	struct gpc_offer *o)
+{
+	*o = (struct gpc_offer){
+		.provider = gpc_strdup("aws"), .region = gpc_strdup(region),
+		.instance_type = gpc_strdup(t->name),
+		.market = gpc_strdup(spot ? "spot" : "on-demand"),
+		.gpu = t->gpu[0] ? gpc_strdup(t->gpu) : NULL, .gpus = t->gpus,
+		.gpu_memory_gb = t->gpu_memory_gb, .cpus = t->cpus,
+		.memory_bytes = t->memory_bytes,
+	};
+}
+
+/* The built-in offers of a region; those that fit are still without a zone. */
+static void built_in(const char *region, const struct gpc_ask *ask,
+	struct gpc_offers *to, size_t *ret_fitting)
+{
+	struct gpc_aws_type t;
+
+	for (size_t i = 0; gpc_aws_type_at(i, &t); i++) {
+		struct gpc_offer o;
+
+		fill(&t, region, ask->spot, &o);
+		o.why_not = gpc_offer_misfit(ask, &o, true);
+		o.price_source = gpc_strdup(ask->spot ? LIVE : "built in");
+		if (!ask->spot && !gpc_aws_price(region, t.name, &o.price,
+			&o.price_ms) && !o.why_not)
+			o.why_not = gpc_format("no price of %s in %s is known",
+				t.name, region);
+		*ret_fitting += !o.why_not;
+		*gpc_vec_push(to) = o;
+	}
+}
+
+/* --- what is there now ------------------------------------------------------ */
+
+struct found { char type[32], zone[32]; struct gpc_money price; int64_t at_ms; };
+struct finds { struct found *v; size_t n, cap; };
+
+typedef int take_fn(const struct gpc_xml *item, struct found *f,
+	struct gpc_error *err);
+
+static int take_place(const struct gpc_xml *item, struct found *f,
+	struct gpc_error *err)
+{
+	(void)err;
+	snprintf(f->zone, sizeof(f->zone), "%s", gpc_xml_text(item, "location"));
+	return 0;
+}
+
+static int take_price(const struct gpc_xml *item, struct found *f,
+	struct gpc_error *err)
+{
+	int r = gpc_money_parse(gpc_xml_text(item, "spotPrice"), "USD",
+		"spotPrice", &f->price, err);
+
+	snprintf(f->zone, sizeof(f->zone), "%s",
+		gpc_xml_text(item, "availabilityZone"));
+	f->at_ms = gpc_wall_ms();
+	return r;
+}
+
+/* All pages of a describe call whose items have an instanceType. */
+static int describe(struct gpc_aws *aws, const struct gpc_aws_call *call,
+	struct gpc_pairs *params, const char *set, take_fn *take,
+	struct finds *to, struct gpc_error *err)
+{
+	gpc_autostr *path = gpc_format("%s/item", set);
+
+	for (int page = 0; page < PAGES_MAX; page++) {
+		gpc_autoptr(gpc_xml) *xml = NULL;
+		const struct gpc_xml *x;
+		int r = gpc_aws_ec2(aws, call, &xml, err);
+
+		for (x = gpc_xml_get(xml, path); r == 0 && x;
+			x = gpc_xml_again(x)) {
+			struct found *f = gpc_vec_push(to);
+
+			snprintf(f->type, sizeof(f->type), "%s",
+				gpc_xml_text(x, "instanceType"));
+			r = take(x, f, err);
+		}
+		if (r < 0)
+			return gpc_wrap(err, r, "%s", call->action);
+		if (!*gpc_xml_text(xml, "nextToken"))
+			return 0;
+		gpc_pairs_set(params, "NextToken", gpc_xml_text(xml, "nextToken"));
+	}
+	return gpc_fail(err, GPC_EPROTO, "%s has no end", call->action);
+}
+
+static int ask_places(struct gpc_aws *aws, const char *region,
+	const struct gpc_offers *fitting, struct finds *to, struct gpc_error *err)
+{
+	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
+	size_t n = 0;
+
+	gpc_pairs_add(&p, "LocationType", "availability-zone");
+	gpc_pairs_add(&p, "Filter.1.Name", "instance-type");
+	gpc_vec_each(o, fitting) {
+		gpc_autostr *name = gpc_format("Filter.1.Value.%zu", n + 1);
+
+		if (o->why_not || !gpc_eq(o->region, region))
+			continue;
+		gpc_pairs_add(&p, name, o->instance_type);
+		n++;
+	}
+	return describe(aws, &(struct gpc_aws_call){
+		.region = region, .action = "DescribeInstanceTypeOfferings",
+		.params = &p, .repeatable = true },
+		&p, "instanceTypeOfferingSet", take_place, to, err);
+}
+
+static int ask_prices(struct gpc_aws *aws, const char *region,
+	const struct gpc_offers *fitting, struct finds *to, struct gpc_error *err)
+{
+	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
+	char now[GPC_RFC3339_SIZE];
+	size_t n = 0;
+
+	gpc_pairs_add(&p, "ProductDescription.1", "Linux/UNIX");
+	gpc_pairs_add(&p, "StartTime", gpc_format_rfc3339(gpc_wall_ms(), now));
+	gpc_vec_each(o, fitting) {
+		gpc_autostr *name = gpc_format("InstanceType.%zu", n + 1);
+
+		if (o->why_not || !gpc_eq(o->region, region))
+			continue;
+		gpc_pairs_add(&p, name, o->instance_type);
+		n++;
+	}
+	return describe(aws, &(struct gpc_aws_call){
+		.region = region, .action = LIVE, .params = &p,
+		.repeatable = true },
+		&p, "spotPriceHistorySet", take_price, to, err);
+}
+
+static const struct found *find(const struct finds *in, const struct found *like)
+{
+	gpc_vec_each(f, in)
+		if (gpc_eq(f->type, like->type) && gpc_eq(f->zone, like->zone))
+			return f;
+	return NULL;
+}
+
+/* An offer for each zone that has the type; wants is one without. */
+static size_t spread(const struct gpc_offer *wants, const struct gpc_ask *ask,
+	const struct finds *places, const struct finds *prices,
+	struct gpc_offers *to)
+{
+	size_t n = 0;
+	struct gpc_aws_type t;
+
+	gpc_vec_each(f, places) {
+		const struct found *price = find(prices, f);
+		struct gpc_offer *o;
+
+		if (!gpc_eq(f->type, wants->instance_type) ||
+			!gpc_aws_type_find(f->type, &t))
+			continue;
+		o = gpc_vec_push(to);
+		fill(&t, wants->region, ask->spot, o);
+		o->zone = gpc_strdup(f->zone);
+		o->price = price ? price->price : wants->price;
+		o->price_ms = price ? price->at_ms : wants->price_ms;
+		o->price_source = gpc_strdup(wants->price_source);
+		o->why_not = gpc_offer_misfit(ask, o, true);
+		if (!o->why_not && ask->spot && !price)
+			o->why_not = gpc_format("no spot price in %s", f->zone);
+		n++;
+	}
+	return n;
+}
+
+/* Puts the zones' offers in the place of those without one. */
+static int look_up(struct gpc_aws *aws, const char *region,
+	const struct gpc_ask *ask, struct gpc_offers *offers,
+	struct gpc_offers *zoned, struct gpc_error *err)
+{
+	struct finds places = {0}, prices = {0};
+	int r = ask_places(aws, region, offers, &places, err);
+
+	if (r == 0 && ask->spot)
+		r = ask_prices(aws, region, offers, &prices, err);
+	gpc_vec_each(o, offers) {
+		if (r < 0 || o->why_not || !gpc_eq(o->region, region))
+			continue;
+		o->why_not = spread(o, ask, &places, &prices, zoned) ?
+			gpc_strdup("") : gpc_format("%s has no %s", region,
+			o->instance_type);
+	}
+	gpc_vec_free(&places);
+	gpc_vec_free(&prices);
+	return r;
+}
+
+static void move(struct gpc_offers *from, struct gpc_offers *to)
+{
+	gpc_vec_each(o, from) {
+		if (o->why_not && !*o->why_not) /* its zones stand for it */
+			continue;
+		*gpc_vec_push(to) = *o;
+		*o = (struct gpc_offer){0};
+	}
+}
+
+int gpc_aws_offers(struct gpc_aws *aws, const struct gpc_strv *regions,
+	const struct gpc_ask *ask, struct gpc_offers *ret_offers,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_offers) struct gpc_offers offers = {0}, zoned = {0};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < regions->n; i++) {
+		size_t fitting = 0;
+
+		built_in(regions->v[i], ask, &offers, &fitting);
+		if (fitting)
+			r = look_up(aws, regions->v[i], ask, &offers, &zoned,
+				err);
+	}
+	if (r < 0)
+		return r;
+	move(&zoned, ret_offers);
+	move(&offers, ret_offers);
+	return 0;
+}
