@@ -21,6 +21,7 @@
 #include "agent/facts.h"
 #include "agent/limits.h"
 #include "agent/mirror.h"
+#include "agent/notice.h"
 #include "agent/peers.h"
 #include "agent/prepare.h"
 #include "agent/requests.h"
@@ -379,6 +380,7 @@ static void tick(struct gpc_agent *a, int64_t now_ms)
 			gpc_peers_watch(a, now_ms);
 		}
 		gpc_thrift_tick(a, now_ms);
+		gpc_notice_tick(a, now_ms);
 		check_room(a, now_ms);
 	}
 	gpc_saver_tick(a, now_ms);

@@ -1,4 +1,5 @@
 /* Making and unmaking the agent's parts. */
+#include "agent/notice.h"
 #include "agent/prepare.h"
 
 #include <errno.h>
@@ -127,12 +128,13 @@ int gpc_prepare(struct gpc_agent *a, struct gpc_error *err)
 	a->cgroup = gpc_cgroup_new(a->options->node_dir, n->id, n->cpus_milli,
 		n->memory_bytes);
 	gpc_limits_open_gpus(a);
-	return 0;
+	return gpc_notice_open(a, err);
 }
 
 void gpc_prepare_undo(struct gpc_agent *a)
 {
 	gpc_ask_close(a);
+	gpc_notice_close(a);
 	gpc_worker_free(a->worker);
 	gpc_saver_free(a->saver);
 	gpc_mirrors_free(a->mirrors);

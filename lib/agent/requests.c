@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/checkpoint.h"
+#include "agent/notice.h"
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/time.h"
@@ -17,7 +18,6 @@ enum {
 	NOW_GRACE_MS = 2000,        /* cancel --now: no time to save */
 	LEAVE_GRACE_MS = 5000,      /* the attempt is over */
 	NOTICE_MS = 120000,         /* what a cloud gives before it takes back */
-	SAVE_MS = 30000,
 };
 
 static void on_cancel(struct gpc_agent *a, const struct gpc_event *e)
@@ -26,17 +26,6 @@ static void on_cancel(struct gpc_agent *a, const struct gpc_event *e)
 
 	gpc_agent_stop(a, GPC_REASON_CANCELLED, now ? NOW_GRACE_MS
 		: a->spec.checkpoint.grace_ms, now ? NULL : "final", NULL);
-}
-
-static void on_interrupt(struct gpc_agent *a)
-{
-	int64_t grace = a->spec.checkpoint.grace_ms;
-
-	/* What the program takes is not there for the save any more. */
-	if (grace > NOTICE_MS - SAVE_MS)
-		grace = NOTICE_MS - SAVE_MS;
-	gpc_agent_stop(a, GPC_REASON_SPOT_INTERRUPTED, grace, "notice",
-		"notice of interruption");
 }
 
 static void on_signal(struct gpc_agent *a, const struct gpc_event *e)
@@ -48,7 +37,7 @@ static void on_signal(struct gpc_agent *a, const struct gpc_event *e)
 	if (!name || (rank >= 0 && rank != a->rank))
 		return;
 	if (gpc_eq_nocase(name, "interrupt")) {
-		on_interrupt(a);
+		gpc_notice_came(a, NOTICE_MS);
 		return;
 	}
 	number = gpc_job_signal(name, NULL);

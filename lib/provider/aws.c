@@ -1,7 +1,7 @@
 /* Amazon EC2 (API version 2016-11-15): on-demand and one-time spot machines.
  *
- * A node's id is "REGION/INSTANCE". Nothing is kept between two commands: what there
- * is, the tags say. */
+ * A node's id is "REGION/INSTANCE". What there is, the tags say; this machine only
+ * remembers in which regions it bought (provider/aws_regions.h). */
 #include "provider/provider.h"
 
 #include <string.h>
@@ -12,14 +12,18 @@
 #include "provider/aws_call.h"
 #include "provider/aws_instances.h"
 #include "provider/aws_launch.h"
+#include "provider/aws_notice.h"
 #include "provider/aws_offers.h"
+#include "provider/aws_regions.h"
 
 #define FIRST_REGION "us-east-1"
 #define AT_ONCE 1000            /* TerminateInstances takes so many ids */
 
 struct state {
 	struct gpc_aws aws;
-	struct gpc_strv regions;        /* that are listed; sorted out on first use */
+	struct gpc_strv shops;          /* regions to buy in; empty until asked for */
+	struct gpc_strv known;          /* regions of nodes that are known */
+	char *imds_token;               /* on a node */
 };
 
 static int aws_open(struct gpc_provider *p, struct gpc_error *err)
@@ -42,37 +46,40 @@ static void aws_close(struct gpc_provider *p)
 
 	gpc_creds_free(s->aws.creds);
 	gpc_net_free(s->aws.net);
-	gpc_strv_clear(&s->regions);
+	gpc_strv_clear(&s->shops);
+	gpc_strv_clear(&s->known);
+	free(s->imds_token);
 }
 
 /* As configured, else the one that AWS's own tools would use. */
-static int find_regions(struct gpc_provider *p, struct gpc_error *err)
+static int find_shops(struct gpc_provider *p, struct gpc_error *err)
 {
 	struct state *s = p->state;
 	gpc_autostr *region = NULL;
 	int r = 0;
 
-	if (s->regions.n)
-		return 0;
-	if (p->ctx->aws_regions) {
-		struct gpc_str rest = gpc_str_of(p->ctx->aws_regions), part;
-
-		while (gpc_str_split(&rest, ',', &part)) {
-			struct gpc_str name = gpc_str_trim(part);
-
-			if (name.len)
-				gpc_strv_take(&s->regions,
-					gpc_strndup(name.ptr, name.len));
-		}
-	}
-	if (!s->regions.n)
+	if (!s->shops.n)
+		r = gpc_aws_regions_read(p->ctx->aws_regions, &s->shops, err);
+	if (r == 0 && !s->shops.n)
 		r = gpc_creds_region(s->aws.creds, &region, err);
-	if (r == 0 && !s->regions.n)
-		gpc_strv_add(&s->regions, region ? region : FIRST_REGION);
-	for (size_t i = 0; r == 0 && i < s->regions.n; i++)
-		if (!gpc_aws_region_valid(s->regions.v[i]))
-			r = gpc_fail(err, GPC_ECONFIG, "aws.regions: \"%s\" is no "
-				"region", s->regions.v[i]);
+	if (r == 0 && !s->shops.n)
+		gpc_strv_add(&s->shops, region ? region : FIRST_REGION);
+	return r;
+}
+
+/* Where nodes of ours may be. None at all where AWS was never used: then nothing is
+ * asked, and nobody needs credentials. */
+static int find_places(struct gpc_provider *p, struct gpc_strv *ret,
+	struct gpc_error *err)
+{
+	const struct state *s = p->state;
+	int r = gpc_aws_regions_read(p->ctx->aws_regions, ret, err);
+
+	if (r == 0)
+		r = gpc_aws_regions_used(p->ctx->state_dir, ret, err);
+	for (size_t i = 0; r == 0 && i < s->known.n; i++)
+		if (!gpc_strv_has(ret, s->known.v[i]))
+			gpc_strv_add(ret, s->known.v[i]);
 	return r;
 }
 
@@ -81,20 +88,23 @@ static int aws_offers(struct gpc_provider *p, const struct gpc_ask *ask,
 {
 	struct state *s = p->state;
 	gpc_auto(gpc_strv) struct gpc_strv one = {0};
-	int r = find_regions(p, err);
+	int r = find_shops(p, err);
 
 	if (r < 0)
 		return r;
 	if (ask->region && gpc_aws_region_valid(ask->region))
 		gpc_strv_add(&one, ask->region);
-	return gpc_aws_offers(&s->aws, one.n ? &one : &s->regions, ask, ret_offers,
+	return gpc_aws_offers(&s->aws, one.n ? &one : &s->shops, ask, ret_offers,
 		err);
 }
 
 static int aws_prepare(struct gpc_provider *p, struct gpc_launch *l,
 	struct gpc_error *err)
 {
-	return gpc_aws_launch_prepare(&((struct state *)p->state)->aws, l, err);
+	int r = gpc_aws_regions_use(p->ctx->state_dir, l->offer.region, err);
+
+	return r < 0 ? r :
+		gpc_aws_launch_prepare(&((struct state *)p->state)->aws, l, err);
 }
 
 /* A node's region is looked at from now on, configured or not. */
@@ -105,8 +115,8 @@ static void aws_knows(struct gpc_provider *p, const char *id)
 	const char *instance;
 
 	if (gpc_aws_node_parts(id, &region, &instance) &&
-		find_regions(p, NULL) == 0 && !gpc_strv_has(&s->regions, region))
-		gpc_strv_add(&s->regions, region);
+		!gpc_strv_has(&s->known, region))
+		gpc_strv_add(&s->known, region);
 }
 
 static int read_made(const struct gpc_xml *xml, const char *region,
@@ -165,10 +175,11 @@ static int aws_list(struct gpc_provider *p, struct gpc_instances *ret,
 {
 	struct state *s = p->state;
 	gpc_auto(gpc_instances) struct gpc_instances found = {0};
-	int r = find_regions(p, err);
+	gpc_auto(gpc_strv) struct gpc_strv regions = {0};
+	int r = find_places(p, &regions, err);
 
-	for (size_t i = 0; r == 0 && i < s->regions.n; i++)
-		r = gpc_aws_instances_list(&s->aws, s->regions.v[i],
+	for (size_t i = 0; r == 0 && i < regions.n; i++)
+		r = gpc_aws_instances_list(&s->aws, regions.v[i],
 			p->ctx->store_id, &found, err);
 	if (r < 0)
 		return r;
@@ -243,6 +254,14 @@ static int aws_destroy(struct gpc_provider *p, const char *const *ids, size_t n,
 	return first;
 }
 
+static int aws_notice(struct gpc_provider *p, int64_t *ret_at_ms,
+	struct gpc_error *err)
+{
+	struct state *s = p->state;
+
+	return gpc_aws_notice(&s->aws, &s->imds_token, ret_at_ms, err);
+}
+
 const struct gpc_provider_ops gpc_provider_aws = {
 	.name = "aws",
 	.title = "Amazon EC2",
@@ -256,4 +275,5 @@ const struct gpc_provider_ops gpc_provider_aws = {
 	.knows = aws_knows,
 	.list = aws_list,
 	.destroy = aws_destroy,
+	.notice = aws_notice,
 };

@@ -69,6 +69,7 @@ static struct gpc_json *node_json(const struct gpc_launch *l)
 	gpc_json_set_str(j, "store_url", l->store_url);
 	gpc_json_set(j, "buckets", gpc_json_strings(&l->buckets));
 	gpc_json_set(j, "tags", tags);
+	gpc_json_set_str(j, "provider", l->provider);
 	gpc_json_set_str(j, "market", l->offer.market);
 	gpc_json_set_int(j, "expires_ms", l->expires_ms);
 	return j;

@@ -24,6 +24,7 @@ static const struct gpc_bind table[] = {
 	ROW(store_url, STR, .flags = GPC_BIND_REQUIRED),
 	ROW(buckets, STRV, .flags = 0),
 	ROW(tags, PAIRS, .flags = 0),
+	ROW(provider, STR, .flags = 0),
 	ROW(market, STR, .flags = 0),
 	ROW(boot, STR, .flags = 0),
 	ROW(pid, INT, .flags = 0),

@@ -18,6 +18,7 @@ struct gpc_node_file {
 	char *store_url;
 	struct gpc_strv buckets;     /* as in struct gpc_launch */
 	struct gpc_pairs tags;
+	char *provider;              /* whose machine it is; NULL: this one's */
 	char *market;                /* "on-demand" or "spot" */
 	char *boot;                  /* boot id of this machine at create */
 	int pid;                     /* launcher; 0 = not started yet */

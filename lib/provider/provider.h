@@ -74,6 +74,10 @@ struct gpc_provider_ops {
 	 * confirmed by a later list. */
 	int (*destroy)(struct gpc_provider *p, const char *const *ids, size_t n,
 		struct gpc_error *err);
+	/* Optional, on a node itself: when it will be taken back, by the wall clock; 0
+	 * while nothing is said. Asked every few seconds; may take some. */
+	int (*notice)(struct gpc_provider *p, int64_t *ret_at_ms,
+		struct gpc_error *err);
 };
 struct gpc_provider {
 	const struct gpc_provider_ops *ops;
