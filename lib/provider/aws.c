@@ -15,6 +15,7 @@
 #include "provider/aws_notice.h"
 #include "provider/aws_offers.h"
 #include "provider/aws_regions.h"
+#include "provider/aws_tables.h"
 
 #define FIRST_REGION "us-east-1"
 #define AT_ONCE 1000            /* TerminateInstances takes so many ids */
@@ -92,7 +93,7 @@ static int aws_offers(struct gpc_provider *p, const struct gpc_ask *ask,
 
 	if (r < 0)
 		return r;
-	if (ask->region && gpc_aws_region_valid(ask->region))
+	if (ask->region && gpc_aws_sells_in(ask->region))
 		gpc_strv_add(&one, ask->region);
 	return gpc_aws_offers(&s->aws, one.n ? &one : &s->shops, ask, ret_offers,
 		err);
@@ -201,6 +202,13 @@ static const struct gpc_instance *find(const struct gpc_instances *in,
 	return NULL;
 }
 
+static bool is_in(const char *id, const char *region)
+{
+	gpc_autostr *place = gpc_format("%s/", region);
+
+	return gpc_starts_with(id, place);
+}
+
 /* One unknown id would fail the whole call, and one of another store must not be
  * ended: only what a list shows as ours is named. */
 static int end_in(struct gpc_provider *p, const char *region,
@@ -210,6 +218,7 @@ static int end_in(struct gpc_provider *p, const char *region,
 	gpc_auto(gpc_instances) struct gpc_instances ours = {0};
 	gpc_auto(gpc_pairs) struct gpc_pairs params = {0};
 	gpc_autoptr(gpc_xml) *xml = NULL;
+	gpc_auto(gpc_strv) struct gpc_strv others = {0};
 	size_t named = 0;
 	int r = gpc_aws_instances_list(&s->aws, region, p->ctx->store_id, &ours,
 		err);
@@ -218,16 +227,19 @@ static int end_in(struct gpc_provider *p, const char *region,
 		const struct gpc_instance *x = find(&ours, ids[i]);
 		gpc_autostr *name = gpc_format("InstanceId.%zu", named + 1);
 
+		if (!x && is_in(ids[i], region))
+			gpc_strv_add(&others, ids[i]);
 		if (!x || x->state == GPC_INSTANCE_GONE)
 			continue;
 		gpc_pairs_add(&params, name, strchr(x->id, '/') + 1);
 		named++;
 	}
-	if (r < 0 || !named)
-		return r;
-	return gpc_aws_ec2(&s->aws, &(struct gpc_aws_call){ .region = region,
-		.action = "TerminateInstances", .params = &params,
-		.repeatable = true }, &xml, err);
+	if (r == 0 && named)
+		r = gpc_aws_ec2(&s->aws, &(struct gpc_aws_call){
+			.region = region, .action = "TerminateInstances",
+			.params = &params, .repeatable = true }, &xml, err);
+	return r < 0 || !others.n ? r :
+		gpc_aws_instances_foreign(&s->aws, region, &others, err);
 }
 
 static int aws_destroy(struct gpc_provider *p, const char *const *ids, size_t n,
@@ -240,9 +252,12 @@ static int aws_destroy(struct gpc_provider *p, const char *const *ids, size_t n,
 		gpc_autostr *region = NULL;
 		const char *instance;
 
-		if (!gpc_aws_node_parts(ids[i], &region, &instance))
+		if (!ids[i][0] || strstr(ids[i], ".."))
 			return gpc_fail(err, GPC_EUSAGE, "bad node id \"%s\"",
 				ids[i]);
+		/* What is no machine of EC2 is not there. */
+		if (!gpc_aws_node_parts(ids[i], &region, &instance))
+			continue;
 		if (!gpc_strv_has(&regions, region))
 			gpc_strv_take(&regions, gpc_steal(&region));
 	}

@@ -104,7 +104,7 @@ static void add_part(struct gpc_buf *to, const char *type, struct text text,
 	gpc_buf_adds(to, "\n");
 }
 
-int gpc_aws_user_data(const struct gpc_launch *l, bool arm, char **ret_text,
+int gpc_aws_user_data(const struct gpc_launch *l, char **ret_text,
 	struct gpc_error *err)
 {
 	gpc_auto(gpc_pairs) struct gpc_pairs values = {0};
@@ -112,7 +112,6 @@ int gpc_aws_user_data(const struct gpc_launch *l, bool arm, char **ret_text,
 	int64_t life_s = gpc_json_get_int(l->rest, "life_s", 24 * 3600);
 	int r = add_config(l, &values, err);
 
-	(void)arm;
 	if (r < 0)
 		return r;
 	fill(&python, TEXT(python_text), &values);

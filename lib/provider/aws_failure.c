@@ -142,12 +142,3 @@ struct gpc_aws_failure gpc_aws_failure_of(const char *code, const char *message,
 	/* Unknown codes go on: another offer may not have the problem. */
 	return (struct gpc_aws_failure){GPC_NET_FAILED, GPC_ECAPACITY, NULL};
 }
-
-enum gpc_code gpc_aws_death(const char *code)
-{
-	if (gpc_eq(code, "Client.VolumeLimitExceeded"))
-		return GPC_EQUOTA;
-	if (gpc_eq(code, "Client.InternalError"))       /* often the disk's key */
-		return GPC_EAUTH;
-	return GPC_ECAPACITY;
-}

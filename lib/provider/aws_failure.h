@@ -13,5 +13,3 @@ struct gpc_aws_failure {
 /* code, message: as told; message may be "". Never fails. */
 struct gpc_aws_failure gpc_aws_failure_of(const char *code, const char *message,
 	int status);
-/* The same for a machine that died at its launch (stateReason/code). */
-enum gpc_code gpc_aws_death(const char *code);

@@ -12,6 +12,7 @@
 #define TAG_EXPIRES "gpucloud-expires"
 #define PAGE "1000"
 #define PAGES_MAX 1000
+#define FILTER_MAX 200          /* values that a filter takes */
 
 char *gpc_aws_node_id(const char *region, const char *instance)
 {
@@ -118,4 +119,31 @@ int gpc_aws_instances_list(struct gpc_aws *aws, const char *region,
 	}
 	return gpc_fail(err, GPC_EPROTO, "the list of instances in %s has no end",
 		region);
+}
+
+int gpc_aws_instances_foreign(struct gpc_aws *aws, const char *region,
+	const struct gpc_strv *ids, struct gpc_error *err)
+{
+	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
+	gpc_auto(gpc_instances) struct gpc_instances found = {0};
+	gpc_autoptr(gpc_xml) *xml = NULL;
+	int r;
+
+	gpc_pairs_add(&p, "Filter.1.Name", "instance-id");
+	for (size_t i = 0; i < ids->n && i < FILTER_MAX; i++) {
+		gpc_autostr *name = gpc_format("Filter.1.Value.%zu", i + 1);
+
+		gpc_pairs_add(&p, name, strchr(ids->v[i], '/') + 1);
+	}
+	r = gpc_aws_ec2(aws, &(struct gpc_aws_call){ .region = region,
+		.action = "DescribeInstances", .params = &p, .repeatable = true },
+		&xml, err);
+	if (r == 0)
+		r = read_page(xml, region, &found, err);
+	gpc_vec_each(x, &found) {
+		if (r == 0 && x->state != GPC_INSTANCE_GONE)
+			r = gpc_fail(err, GPC_ECONFLICT, "node %s belongs to "
+				"another store", x->id);
+	}
+	return r;
 }

@@ -12,6 +12,10 @@ bool gpc_aws_node_parts(const char *id, char **ret_region,
 /* Appends one of <instancesSet>. GPC_EPROTO without an id. */
 int gpc_aws_instance_read(const struct gpc_xml *item, const char *region,
 	struct gpc_instances *to, struct gpc_error *err) gpc_must_check;
+/* GPC_ECONFLICT when one of these ids is a machine that lives, and is not ours: what
+ * a list of ours does not show is either gone or another's. */
+int gpc_aws_instances_foreign(struct gpc_aws *aws, const char *region,
+	const struct gpc_strv *ids, struct gpc_error *err) gpc_must_check;
 /* Appends all of a region whose tag gpucloud-store is store_id. */
 int gpc_aws_instances_list(struct gpc_aws *aws, const char *region,
 	const char *store_id, struct gpc_instances *to, struct gpc_error *err)

@@ -15,6 +15,9 @@
 #include "provider/aws_tables.h"
 
 #define REST "aws"
+#define TOKEN_MAX 64             /* of RunInstances */
+#define TOKEN_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz" \
+	"0123456789-"
 #define GIB ((int64_t)1 << 30)
 #define DISK_LEAST_GIB 100      /* a system with drivers, and room for a workspace */
 
@@ -131,7 +134,7 @@ int gpc_aws_launch_prepare(struct gpc_aws *aws, struct gpc_launch *l,
 	if (r == 0)
 		r = choose_disk(l, made, err);
 	if (r == 0)
-		r = gpc_aws_user_data(l, t.arm, &data, err);
+		r = gpc_aws_user_data(l, &data, err);
 	if (r < 0)
 		return r;
 	gpc_json_set_str(made, "user_data", data);
@@ -213,8 +216,12 @@ int gpc_aws_launch_params(const struct gpc_launch *l, struct gpc_pairs *to,
 	bool spot = gpc_eq(l->offer.market, "spot");
 	gpc_auto(gpc_buf) struct gpc_buf encoded = {0};
 
+	if (!l->token || !*l->token || strlen(l->token) > TOKEN_MAX ||
+		strspn(l->token, TOKEN_CHARS) != strlen(l->token) || l->count < 1)
+		return gpc_fail(err, GPC_ECONFIG, "bad token \"%s\" or count %d",
+			l->token ? l->token : "", l->count);
 	if (!made || !data || !gpc_json_get_str(made, "image") ||
-		!gpc_json_get_str(made, "root") || !l->offer.zone || l->count < 1)
+		!gpc_json_get_str(made, "root") || !l->offer.zone)
 		return gpc_fail(err, GPC_ECONFIG, "the launch was not prepared");
 	gpc_base64(&encoded, data, strlen(data));
 	gpc_pairs_add(to, "ImageId", gpc_json_get_str(made, "image"));

@@ -34,12 +34,13 @@ static void built_in(const char *region, const struct gpc_ask *ask,
 		struct gpc_offer o;
 
 		fill(&t, region, ask->spot, &o);
+		/* Of a spot machine only until its own price is asked for. */
+		if (!gpc_aws_price(region, t.name, &o.price, &o.price_ms)) {
+			gpc_offer_clear(&o);
+			continue;
+		}
+		o.price_source = gpc_strdup("built in");
 		o.why_not = gpc_offer_misfit(ask, &o, true);
-		o.price_source = gpc_strdup(ask->spot ? LIVE : "built in");
-		if (!ask->spot && !gpc_aws_price(region, t.name, &o.price,
-			&o.price_ms) && !o.why_not)
-			o.why_not = gpc_format("no price of %s in %s is known",
-				t.name, region);
 		*ret_fitting += !o.why_not;
 		*gpc_vec_push(to) = o;
 	}
@@ -175,7 +176,7 @@ static size_t spread(const struct gpc_offer *wants, const struct gpc_ask *ask,
 		o->zone = gpc_strdup(f->zone);
 		o->price = price ? price->price : wants->price;
 		o->price_ms = price ? price->at_ms : wants->price_ms;
-		o->price_source = gpc_strdup(wants->price_source);
+		o->price_source = gpc_strdup(price ? LIVE : wants->price_source);
 		o->why_not = gpc_offer_misfit(ask, o, true);
 		if (!o->why_not && ask->spot && !price)
 			o->why_not = gpc_format("no spot price in %s", f->zone);

@@ -78,3 +78,13 @@ bool gpc_aws_price(const char *region, const char *type,
 	}
 	return false;
 }
+
+bool gpc_aws_sells_in(const char *region)
+{
+	gpc_autostr *start = gpc_format("%s,", region);
+
+	for (size_t i = 0; i < N_PRICES; i++)
+		if (gpc_starts_with(prices[i], start))
+			return true;
+	return false;
+}

@@ -17,6 +17,8 @@ struct gpc_aws_type {
 bool gpc_aws_type_at(size_t i, struct gpc_aws_type *ret_t);
 /* By its name. */
 bool gpc_aws_type_find(const char *name, struct gpc_aws_type *ret_t);
+/* Whether any price of this region is known. */
+bool gpc_aws_sells_in(const char *region);
 /* On demand, an hour; ret_ms: the day that it is from. False: not known there. */
 bool gpc_aws_price(const char *region, const char *type,
 	struct gpc_money *ret_price, int64_t *ret_ms);

@@ -1,0 +1,19 @@
+#include "provider_cloud.h"
+
+#include "../unit/objects_bed.h"
+
+static struct bed bed;
+
+void cloud_reset(void)
+{
+	if (!bed.dir)
+		bed_start(&bed);
+	bed_tell(&bed, "reset", "{}");
+}
+
+void cloud_end(void)
+{
+	if (bed.dir)
+		bed_end(&bed);
+	bed = (struct bed){0};
+}

@@ -1,0 +1,6 @@
+/* The clouds that providers of the conformance suite are asked about. */
+#pragma once
+
+/* Starts the stand-in on first use, and makes its account as it was at the start. */
+void cloud_reset(void);
+void cloud_end(void);

@@ -1,0 +1,229 @@
+/* What RunInstances is sent, and what a machine begins with. */
+#include "test.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/encode.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "dep/json.h"
+#include "provider/aws_boot.h"
+#include "provider/aws_launch.h"
+#include "provider/aws_tables.h"
+
+static struct gpc_error err;
+
+static void fill(struct gpc_launch *l)
+{
+	struct gpc_json *bundle = gpc_json_object(), *aws = gpc_json_object();
+
+	*l = (struct gpc_launch){ .v = 1, .token = gpc_strdup("11-aa"),
+		.job = gpc_strdup("train-abcdef"),
+		.name = gpc_strdup("gpucloud-train-abcdef-1"), .attempt = 1,
+		.count = 2, .provider = gpc_strdup("aws"),
+		.store_url = gpc_strdup("s3://bucket/p"),
+		.expires_ms = 1800000000000,
+		.rest = gpc_json_object() };
+	l->offer.region = gpc_strdup("us-east-1");
+	l->offer.zone = gpc_strdup("us-east-1b");
+	l->offer.instance_type = gpc_strdup("g5.xlarge");
+	l->offer.market = gpc_strdup("spot");
+	gpc_pairs_set(&l->tags, "gpucloud-store", "store-one");
+	gpc_pairs_set(&l->tags, "gpucloud-job", "sweep-abcdef.3");
+	gpc_json_set_str(bundle, "url", "https://b.s3.us-east-1.amazonaws.com/x");
+	gpc_json_set_str(bundle, "region", "us-east-1");
+	gpc_json_set_str(bundle, "sha256", "00ff");
+	gpc_json_set(l->rest, "bundle", bundle);
+	gpc_json_set_int(l->rest, "life_s", 7200);
+	gpc_json_set_str(aws, "image", "ami-0123456789abcdef0");
+	gpc_json_set_str(aws, "root", "/dev/sda1");
+	gpc_json_set_int(aws, "disk_gib", 120);
+	gpc_json_set_str(aws, "user_data", "text");
+	gpc_json_set(l->rest, "aws", aws);
+}
+
+TEST(a_launch_as_parameters)
+{
+	static const struct { const char *key, *value; } wanted[] = {
+		{"ImageId", "ami-0123456789abcdef0"}, {"InstanceType", "g5.xlarge"},
+		{"MinCount", "2"}, {"MaxCount", "2"}, {"ClientToken", "11-aa"},
+		{"Placement.AvailabilityZone", "us-east-1b"},
+		{"InstanceInitiatedShutdownBehavior", "terminate"},
+		{"MetadataOptions.HttpTokens", "required"},
+		{"BlockDeviceMapping.1.DeviceName", "/dev/sda1"},
+		{"BlockDeviceMapping.1.Ebs.VolumeSize", "120"},
+		{"BlockDeviceMapping.1.Ebs.VolumeType", "gp3"},
+		{"BlockDeviceMapping.1.Ebs.Encrypted", "true"},
+		{"BlockDeviceMapping.1.Ebs.DeleteOnTermination", "true"},
+		{"InstanceMarketOptions.MarketType", "spot"},
+		{"InstanceMarketOptions.SpotOptions.SpotInstanceType", "one-time"},
+		{"InstanceMarketOptions.SpotOptions.MaxPrice", "0.9"},
+		{"TagSpecification.1.ResourceType", "instance"},
+		{"TagSpecification.1.Tag.2.Value", "sweep-abcdef_3"},
+		{"TagSpecification.4.ResourceType", "spot-instances-request"},
+		{"TagSpecification.4.Tag.1.Key", "gpucloud-store"},
+		{"UserData", "dGV4dA=="},
+	};
+	gpc_auto(gpc_launch) struct gpc_launch l;
+	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
+
+	fill(&l);
+	gpc_json_set_str(l.rest, "max_hourly", "0.9");
+	assert_ok(gpc_aws_launch_params(&l, &p, &err));
+	for (size_t i = 0; i < COUNT(wanted); i++) {
+		const char *value = gpc_pairs_get(&p, wanted[i].key);
+
+		if (!gpc_eq(value, wanted[i].value))
+			fail_msg("%s is %s", wanted[i].key, value ? value : "-");
+	}
+}
+
+TEST(on_demand_has_no_word_of_the_spot_market)
+{
+	gpc_auto(gpc_launch) struct gpc_launch l;
+	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
+
+	fill(&l);
+	gpc_set_str(&l.offer.market, "on-demand");
+	assert_ok(gpc_aws_launch_params(&l, &p, &err));
+	gpc_vec_each(x, &p) {
+		assert_null(strstr(x->key, "Spot"));
+		assert_null(strstr(x->value, "spot"));
+	}
+}
+
+/* --- user data --------------------------------------------------------------- */
+
+static char *user_data(struct gpc_launch *l)
+{
+	char *text = NULL;
+
+	assert_ok(gpc_aws_user_data(l, &text, &err));
+	return text;
+}
+
+/* The part that begins with a line; owned. */
+static char *part(const char *text, const char *type)
+{
+	gpc_autostr *head = gpc_format("Content-Type: %s\n\n", type);
+	const char *start = strstr(text, head), *end;
+
+	assert_non_null(start);
+	start += strlen(head);
+	end = strstr(start, "\n--==");
+	assert_non_null(end);
+	return gpc_strndup(start, (size_t)(end - start) + 1);
+}
+
+static void check_by(const char *shell, const char *text)
+{
+	gpc_autostr *dir = scratch();
+	gpc_autostr *path = gpc_format("%s/text", dir);
+	gpc_autostr *command = gpc_format("%s %s", shell, path);
+
+	assert_ok(gpc_write_file(path, text, strlen(text), 0600, &err));
+	assert_int_equal(system(command), 0);
+	assert_ok(gpc_rmtree(dir, &err));
+}
+
+TEST(user_data_is_what_shells_and_python_read)
+{
+	gpc_auto(gpc_launch) struct gpc_launch l;
+	gpc_autostr *text = NULL, *again = NULL, *hook = NULL, *script = NULL;
+	gpc_autostr *python = NULL;
+	const char *start;
+
+	fill(&l);
+	text = user_data(&l);
+	again = user_data(&l);
+	assert_string_equal(text, again);
+	assert_true(strlen(text) < 10000);
+	assert_true(gpc_starts_with(text, "MIME-Version: 1.0\n"));
+	hook = part(text, "text/cloud-boothook");
+	script = part(text, "text/x-shellscript");
+	assert_true(gpc_starts_with(hook, "#cloud-boothook\n#!/bin/sh\n"));
+	assert_non_null(strstr(hook, "left=7200\n"));
+	assert_non_null(strstr(hook, "1800000000 - $(date"));
+	assert_true(gpc_starts_with(script, "#!/bin/sh\n"));
+	check_by("sh -n", hook);
+	check_by("sh -n", script);
+	start = strstr(script, "<<'PYTHON'\n");
+	assert_non_null(start);
+	start += strlen("<<'PYTHON'\n");
+	python = gpc_strndup(start, (size_t)(strstr(start, "\nPYTHON\n") - start));
+	check_by("python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())'",
+		python);
+}
+
+TEST(user_data_grants_nothing)
+{
+	gpc_auto(gpc_launch) struct gpc_launch l;
+	gpc_autostr *text = NULL;
+
+	setenv("AWS_SECRET_ACCESS_KEY", "never/in/user/data", 1);
+	fill(&l);
+	text = user_data(&l);
+	assert_null(strstr(text, "never/in/user/data"));
+	unsetenv("AWS_SECRET_ACCESS_KEY");
+}
+
+TEST(user_data_that_is_too_long_is_refused)
+{
+	gpc_auto(gpc_launch) struct gpc_launch l;
+	char *text = NULL;
+
+	fill(&l);
+	for (int i = 0; i < 200; i++)
+		gpc_strv_addf(&l.buckets, "s3://a-bucket-with-a-long-name-%d/and/a/"
+			"prefix/that/goes/on", i);
+	assert_fails(gpc_aws_user_data(&l, &text, &err), GPC_ECONFIG);
+	assert_has(err.hint[0] ? err.hint : err.msg, "16384");
+	assert_null(text);
+}
+
+/* --- tables ------------------------------------------------------------------- */
+
+TEST(each_row_of_the_tables_is_whole)
+{
+	struct gpc_aws_type t;
+	size_t n = 0, priced = 0;
+
+	for (; gpc_aws_type_at(n, &t); n++) {
+		struct gpc_money price = {0};
+		int64_t ms = 0;
+
+		assert_true(t.name[0] && strchr(t.name, '.'));
+		assert_true(t.cpus > 0 && t.memory_bytes > 0);
+		assert_int_equal(t.gpus > 0, t.gpu[0] != '\0');
+		assert_int_equal(t.gpus > 0, t.gpu_memory_gb > 0);
+		if (!gpc_aws_price("us-east-1", t.name, &price, &ms))
+			continue;
+		assert_true(price.micros > 0 && ms > 0);
+		assert_string_equal(price.currency, "USD");
+		priced++;
+	}
+	assert_true(n > 100 && priced > 80);
+	assert_true(gpc_aws_type_find("p5.48xlarge", &t));
+	assert_int_equal(t.gpus, 8);
+	assert_string_equal(t.gpu, "H100-SXM");
+	assert_false(gpc_aws_type_find("p5", &t));
+	assert_true(gpc_aws_sells_in("cn-north-1"));
+	assert_false(gpc_aws_sells_in("us-east"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_launch_as_parameters),
+		cmocka_unit_test(on_demand_has_no_word_of_the_spot_market),
+		cmocka_unit_test(user_data_is_what_shells_and_python_read),
+		cmocka_unit_test(user_data_grants_nothing),
+		cmocka_unit_test(user_data_that_is_too_long_is_refused),
+		cmocka_unit_test(each_row_of_the_tables_is_whole),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
