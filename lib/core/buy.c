@@ -125,6 +125,14 @@ static void fill_launch(struct gpc_supervision *sv, struct gpc_plan *plan,
 	gpc_json_set_str(l->rest, GPC_EXPIRES_REASON, end_by_reasons[plan->end_by]);
 }
 
+/* With what a person can do about it, which no other place would tell. */
+static void note_failure(struct gpc_supervision *sv, const char *what,
+	const struct gpc_error *why)
+{
+	gpc_supervision_note(sv, "%s: %s%s%s%s", what, why->msg,
+		why->hint[0] ? " (" : "", why->hint, why->hint[0] ? ")" : "");
+}
+
 static int end_waiting(struct gpc_supervision *sv, enum gpc_code code,
 	bool *progressed, struct gpc_error *err)
 {
@@ -147,7 +155,7 @@ static int wait_for_capacity(struct gpc_supervision *sv, bool *progressed,
 		GPC_ECAPACITY, limit > 0 ? sv->wait_since_ms + limit : 0);
 	if (limit > 0 && now - sv->wait_since_ms >= limit)
 		return end_waiting(sv, sv->refused_code, progressed, err);
-	gpc_supervision_note(sv, "waits for capacity: %s", why->msg);
+	note_failure(sv, "waits for capacity", why);
 	sv->note_waits = true;
 	return 0;
 }
@@ -198,30 +206,30 @@ static int cannot_buy(struct gpc_supervision *sv, bool *progressed,
 {
 	switch (why->code) {
 	case GPC_EOVERCAP:
-		gpc_supervision_note(sv, "cannot start: %s", why->msg);
+		note_failure(sv, "cannot start", why);
 		return gpc_supervision_end(sv, is_used_up(sv) ?
 			GPC_REASON_COST_LIMIT : GPC_REASON_PRICE_ABOVE_CAP,
 			0, 0, 0, progressed, err);
 	case GPC_ECONFIG:
 	case GPC_EUNSUPPORTED:
 	case GPC_ENOTFOUND:
-		gpc_supervision_note(sv, "cannot start: %s", why->msg);
+		note_failure(sv, "cannot start", why);
 		return gpc_supervision_end(sv, GPC_REASON_SPEC_INVALID, 0, 0, 0,
 			progressed, err);
 	case GPC_EAUTH:
-		gpc_supervision_note(sv, "cannot start: %s", why->msg);
+		note_failure(sv, "cannot start", why);
 		return gpc_supervision_end(sv, GPC_REASON_AUTH, 0, 0, 0,
 			progressed, err);
 	case GPC_ECAPACITY:
 		return wait_for_capacity(sv, progressed, why, err);
 	default:
 		if (is_stuck(sv, why)) {
-			gpc_supervision_note(sv, "cannot start: %s", why->msg);
+			note_failure(sv, "cannot start", why);
 			return gpc_supervision_end(sv, GPC_REASON_DISK_FULL,
 				0, 0, 0, progressed, err);
 		}
 		sv->retry_ms = gpc_boot_ms() + UNCLEAR_RETRY_MS;
-		gpc_supervision_note(sv, "tries again: %s", why->msg);
+		note_failure(sv, "tries again", why);
 		sv->note_waits = true;
 		return 0;
 	}
@@ -359,7 +367,7 @@ static int create_failed(struct gpc_supervision *sv, size_t intent,
 		sv->retry_ms = gpc_boot_ms() +
 			(why->retry_after_ms > UNCLEAR_RETRY_MS ?
 			why->retry_after_ms : UNCLEAR_RETRY_MS);
-		gpc_supervision_note(sv, "tries again: %s", why->msg);
+		note_failure(sv, "tries again", why);
 		sv->note_waits = true;
 		return 0;
 	case GPC_EAUTH:

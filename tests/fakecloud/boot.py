@@ -52,7 +52,7 @@ class Boot:
             self.process = subprocess.Popen(
                 ["unshare", "--mount", sys.executable, "-B",
                  os.path.join(HERE, "boot_holder.py"), self.folder, self.machine.id],
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=open(self.console(), "ab"), env=self.environment(),
                 start_new_session=True, cwd="/")
         threading.Thread(target=self.follow, daemon=True).start()
@@ -65,6 +65,8 @@ class Boot:
                  "LANG": "C.UTF-8"}
         if self.machine.imds:
             found["AWS_EC2_METADATA_SERVICE_ENDPOINT"] = self.machine.imds.url
+        for name, url in self.book.world.urls.items():
+            found["AWS_ENDPOINT_URL_" + name.upper()] = url
         found.update(self.book.world.config["ec2"].get("environment", {}))
         return found
 

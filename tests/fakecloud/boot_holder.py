@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GRACE = 10  # seconds until a system that does not shut down is ended
@@ -51,7 +52,15 @@ def boot(root, folder, ident):
     return child
 
 
+def end_with_the_cloud():
+    """The stand-in holds the other end of stdin as long as it lives."""
+    while os.read(0, 1):
+        pass
+    os.killpg(0, signal.SIGKILL)
+
+
 def main():
+    threading.Thread(target=end_with_the_cloud, daemon=True).start()
     folder, ident = sys.argv[1:3]
     asked = []
     child = None

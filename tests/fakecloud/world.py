@@ -118,6 +118,7 @@ class World:
             else:
                 self.config[name] = value
         self.given = copy.deepcopy(self.config)
+        self.urls = {}  # of the services that machines find as AWS's own
         self.ports = None  # opens a port for a service; given by the server
         self.ec2 = Book(self)
         self.first = dict((config or {}).get("settings", {}), **(settings or {}))

@@ -1,0 +1,128 @@
+#!/bin/sh
+# Jobs on machines of EC2, as the stand-in has them: it checks each request, boots each
+# machine by its user data, and counts what it costs.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+start_fakecloud --set ec2_boot=true
+control() { # PATH [JSON]
+	curl -sf ${2:+-d "$2"} "$FAKE_CONTROL/_control/$1"
+}
+export AWS_ENDPOINT_URL_EC2="$FAKE_EC2" AWS_ENDPOINT_URL_SSM="$FAKE_SSM" \
+	AWS_ENDPOINT_URL_S3="$FAKE_S3" AWS_EC2_METADATA_DISABLED=true \
+	GPUCLOUD_STORE="s3://bucket/store"
+[ "$(id -u)" -eq 0 ] || skip_all "machines are booted by root alone"
+
+machines() { # FILTER: of all that were ever bought
+	control machines | jq -r ".machines | $1"
+}
+live() { machines 'map(select(.state != "terminated")) | length'; }
+all_gone() { [ "$(live)" = 0 ]; }
+asked() { # OPERATION: how often, since the last reset
+	control "requests?service=ec2" |
+		jq --arg op "$1" '[.requests[] | select(.operation == $op)] | length'
+}
+afresh() {
+	wait_until 60 all_gone
+	control faults >/dev/null
+	curl -sf -X DELETE "$FAKE_CONTROL/_control/faults" >/dev/null
+}
+RUN_SECONDS=120
+
+# --- before money is spent --------------------------------------------------
+run gpc submit -y --infra aws --store "file://$T/folder" -- true
+is "$rc:$(machines length)" 3:0 "a folder of this machine is no store for one of EC2's"
+like "$err" "store in a bucket" "and says what is"
+run env -u AWS_ACCESS_KEY_ID -u AWS_SECRET_ACCESS_KEY "$GPUCLOUD_BIN" submit -y \
+	--infra aws --store "file://$T/folder" -- true
+is "$rc" 4 "without credentials nothing is bought"
+before=$(asked DescribeInstanceTypeOfferings)
+run gpc offers --infra aws --gpus Z9000
+is "$rc:$(($(asked DescribeInstanceTypeOfferings) - before))" 0:0 "what no type has asks nobody"
+run gpc offers --infra aws --gpus A10G:1 -o json
+is "$(printf '%s' "$out" | jq -c '[.rows[] | select(.fits) | .zone]')" \
+	'["us-east-1a","us-east-1b","us-east-1c"]' "an offer for each zone that has it"
+
+# --- from offer to release --------------------------------------------------
+run gpc submit -y --infra aws --name first -- sh -c 'echo on "$(cat /proc/sys/kernel/ostype)"
+	echo oops >&2; exit 7'
+is "$rc:$out" "7:on Linux" "a job runs on a machine of EC2 and its exit code arrives"
+like "$err" "oops" "its stderr arrives"
+wait_until 60 all_gone
+ok $? "the machine is gone"
+is "$(machines '.[0] | [.type, .market, .reason] | join(" ")')" \
+	"t3.small on-demand Client.InstanceInitiatedShutdown" "it switched itself off"
+is "$(machines '.[0].tags | keys | join(" ")')" \
+	"Name gpucloud-expires gpucloud-job gpucloud-owner gpucloud-store" "it bore its tags"
+is "$(asked RunInstances)" 1 "one launch"
+calls=$(control "requests?service=ec2" | jq '.requests | length')
+note "requests to EC2 for all of this: $calls"
+[ "$calls" -lt 40 ]
+ok $? "few requests"
+
+# --- no capacity, a lost answer, two nodes ----------------------------------
+afresh
+control config '{"ec2": {"capacity": {"us-east-1a/*": 0}}}' >/dev/null
+control faults '{"service": "ec2", "operation": "RunInstances", "prefix": "us-east-1b/",
+	"do": "reset", "effect": true}' >/dev/null
+before=$(machines length)
+# shellcheck disable=SC2016  # for the job
+run gpc submit -y --infra aws --nodes 2 --name pair -- \
+	sh -c 'echo "rank $GPUCLOUD_NODE_RANK of $GPUCLOUD_NUM_NODES"'
+is "$rc" 0 "two nodes run where there is room"
+like "$out" "rank 1 of 2" "both of them"
+is "$(($(machines length) - before))" 2 "a lost answer buys nothing twice"
+is "$(machines 'map(select(.zone == "us-east-1a")) | length')" 1 \
+	"the zone without capacity sold nothing more"
+
+# --- the spot market takes it back, a host dies -----------------------------
+afresh
+control config '{"ec2": {"capacity": {}}}' >/dev/null
+cat >spot.yaml <<'Y'
+name: spot
+resources: {infra: aws, use_spot: true}
+run: |
+  i=0
+  [ -z "${GPUCLOUD_RESUME_FROM:-}" ] || i=$(cat "$GPUCLOUD_RESUME_FROM/n")
+  echo "from $i on"
+  echo 1 >"$GPUCLOUD_CHECKPOINT_DIR/n"
+  [ "$i" -gt 0 ] || exec sleep 600
+checkpoint: {path: ck, upload_every: 1s, grace: 1s}
+Y
+newest() { machines 'max_by(.launched).id'; }
+runs() { gpc status "$1" -o json | jq -e '.. | .state? // empty | select(. == "RUNNING")' >/dev/null; }
+job=$(gpc submit -q -y -d spot.yaml)
+wait_until 120 runs "$job"
+control machines "{\"id\": \"$(newest)\", \"do\": \"notice\", \"seconds\": 120}" >/dev/null
+run gpc wait "$job"
+is "$rc" 0 "after a notice the job goes on on another machine"
+like "$(gpc logs "$job" --attempt 2 2>/dev/null)" "from 1 on" "from what it had saved"
+like "$(gpc status "$job")" "spot_interrupted" "and says why"
+is "$(machines "map(select(.tags[\"gpucloud-job\"] == \"$job\") | .market) | unique | join(\" \")")" \
+	spot "as a spot machine again"
+
+job=$(gpc submit -q -y -d --name dies --infra aws -- sh -c \
+	'[ "$GPUCLOUD_ATTEMPT" -gt 1 ] || exec sleep 600')
+wait_until 120 runs "$job"
+control machines "{\"id\": \"$(newest)\", \"do\": \"kill\"}" >/dev/null
+run gpc wait "$job"
+is "$rc" 0 "a job survives the sudden death of its machine"
+
+# --- nothing is left --------------------------------------------------------
+job=$(gpc submit -q -y -d --name left --infra aws -- sleep 600)
+wait_until 120 runs "$job"
+for pid in $(pids_with "$T/"); do
+	case $(program_args "$pid") in supervise*) kill_pids KILL "$pid" ;; esac
+done
+run gpc release --all -y
+is "$rc:$(live)" 0:0 "release --all finds by tags what nobody supervises any more"
+
+# --- what a machine cannot do -----------------------------------------------
+afresh
+control config '{"ec2": {"profiles": []}}' >/dev/null
+before=$(machines length)
+run gpc submit -y --infra aws --name roleless --max-cost 1 -- true
+is "$(($(machines length) - before))" 0 "without the nodes' profile nothing is bought"
+like "$err" "setup aws" "and says what makes it"
+stop_fakecloud
+finish
