@@ -299,6 +299,7 @@ int gpc_plan_make_without(struct gpc_session *s, const struct gpc_spec *spec,
 	struct gpc_plan *ret_p, struct gpc_error *err)
 {
 	gpc_auto(gpc_plan) struct gpc_plan p = { .num_nodes = spec->num_nodes };
+	struct gpc_error why = {0}, last = {0};
 	bool ordered = false, only_price = false;
 	size_t n = gpc_spec_candidates(spec, &ordered);
 	int r;
@@ -310,14 +311,29 @@ int gpc_plan_make_without(struct gpc_session *s, const struct gpc_spec *spec,
 		/* Submitting warned about it; the others are what is left. */
 		if (n > 1 && gpc_resources_check_supported(c, NULL) < 0)
 			continue;
-		r = ask_provider(s, spec, c, &p.offers, err);
-		if (r < 0)
+		r = ask_provider(s, spec, c, &p.offers, &why);
+		/* Another alternative may do without that cloud. */
+		if (r < 0 && n > 1) {
+			gpc_log(s->log, GPC_WARN, "alternative %zu of resources is "
+				"left out: %s", i + 1, why.msg);
+			last = why;
+			continue;
+		}
+		if (r < 0) {
+			if (err)
+				*err = why;
 			return r;
+		}
 		mark_candidate(&p.offers, first, i);
 		only_price |= sift(&p.offers, first, c, refused);
 	}
 	sort_offers(&p.offers, ordered, &p.n_fitting);
 	/* A price is in the way only if nothing under it was refused. */
+	if (p.n_fitting == 0 && last.code) {
+		if (err)
+			*err = last;
+		return -(int)last.code;
+	}
 	if (p.n_fitting == 0)
 		return none_fits(&p.offers, only_price &&
 			!(refused && refused->n > 0), err);

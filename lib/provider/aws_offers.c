@@ -10,6 +10,11 @@
 
 #define LIVE "DescribeSpotPriceHistory"
 #define PAGES_MAX 100
+#ifdef __aarch64__
+#define SELF_ARM true
+#else
+#define SELF_ARM false
+#endif
 
 static void fill(const struct gpc_aws_type *t, const char *region, bool spot,
 	struct gpc_offer *o)
@@ -41,6 +46,10 @@ static void built_in(const char *region, const struct gpc_ask *ask,
 		}
 		o.price_source = gpc_strdup("built in");
 		o.why_not = gpc_offer_misfit(ask, &o, true);
+		if (!o.why_not && t.arm != SELF_ARM)
+			o.why_not = gpc_format("%s is for programs of another "
+				"architecture than this gpucloud's, which its "
+				"nodes run", t.name);
 		*ret_fitting += !o.why_not;
 		*gpc_vec_push(to) = o;
 	}

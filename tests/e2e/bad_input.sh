@@ -43,10 +43,10 @@ is "$rc" 6 "GPUs that are not here"
 like "$err" "H100" "are named"
 run gpc submit --infra moon job.yaml
 is "$rc" 2 "an unknown provider on the command line" || note "$err"
-run gpc submit --infra aws job.yaml
+run gpc submit --infra gcp job.yaml
 [ "$rc" -ne 0 ]
 ok $? "a provider that is not built"
-like "$err" "aws" "is named"
+like "$err" "gcp" "is named"
 for at in /etc/passwd /etc/passwd/x /dev/null /proc/x "$T/work/job.yaml/x"; do
 	run gpc submit --store "$at" job.yaml
 	is "$rc" 3 "$at as the store"
