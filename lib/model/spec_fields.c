@@ -173,7 +173,7 @@ static const struct gpc_spec_field fields[] = {
 {"resources", "instance_type", "text", NULL, "exact machine type", BUILT,
 	THEIRS, KIND(TEXT), RES(instance_type)},
 {"resources", "image_id", "image, docker:IMAGE or map of region to image",
-	"the provider's GPU image", "image of the node", REFUSED, THEIRS,
+	"the provider's GPU image", "image of the node", BUILT, THEIRS,
 	OWN(image)},
 {"resources", "accelerator_args", "map", NULL, "settings of TPUs", REFUSED,
 	THEIRS, CHECKED("accelerator_args"), RES(accelerator_args)},

@@ -111,10 +111,24 @@ static int check_infra(struct checker *c, const struct gpc_resources *r)
 	return -GPC_EUNSUPPORTED;
 }
 
+/* Machines that are bought start from one; this one runs as it is. */
+static int check_image(struct checker *c, const struct gpc_resources *r)
+{
+	gpc_autostr *provider = gpc_resources_provider(r);
+	bool docker = gpc_starts_with(r->image_id ? r->image_id : "", "docker:");
+
+	if ((!r->image_id && !r->image_ids.n) ||
+		(gpc_eq(provider, "aws") && !docker))
+		return 0;
+	return refuse(c, "resources.image_id", "resources.image_id is not built yet "
+		"%s", docker ? "for containers" : "but for infra: aws");
+}
+
 static int check_one(struct checker *c, const struct gpc_resources *r)
 {
 	int e = check_infra(c, r);
 
+	e = e ? e : check_image(c, r);
 	return e ? e : check_section(c, "resources", r);
 }
 
