@@ -112,22 +112,30 @@ static int describe(struct gpc_aws *aws, const struct gpc_aws_call *call,
 	return gpc_fail(err, GPC_EPROTO, "%s has no end", call->action);
 }
 
+/* The types of a region that fit, as LIST.1, LIST.2... */
+static void add_types(const struct gpc_offers *offers, const char *region,
+	const char *list, struct gpc_pairs *to)
+{
+	size_t n = 0;
+
+	gpc_vec_each(o, offers) {
+		gpc_autostr *name = gpc_format("%s.%zu", list, n + 1);
+
+		if (o->why_not || !gpc_eq(o->region, region))
+			continue;
+		gpc_pairs_add(to, name, o->instance_type);
+		n++;
+	}
+}
+
 static int ask_places(struct gpc_aws *aws, const char *region,
 	const struct gpc_offers *fitting, struct finds *to, struct gpc_error *err)
 {
 	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
-	size_t n = 0;
 
 	gpc_pairs_add(&p, "LocationType", "availability-zone");
 	gpc_pairs_add(&p, "Filter.1.Name", "instance-type");
-	gpc_vec_each(o, fitting) {
-		gpc_autostr *name = gpc_format("Filter.1.Value.%zu", n + 1);
-
-		if (o->why_not || !gpc_eq(o->region, region))
-			continue;
-		gpc_pairs_add(&p, name, o->instance_type);
-		n++;
-	}
+	add_types(fitting, region, "Filter.1.Value", &p);
 	return describe(aws, &(struct gpc_aws_call){
 		.region = region, .action = "DescribeInstanceTypeOfferings",
 		.params = &p, .repeatable = true },
@@ -139,18 +147,10 @@ static int ask_prices(struct gpc_aws *aws, const char *region,
 {
 	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
 	char now[GPC_RFC3339_SIZE];
-	size_t n = 0;
 
 	gpc_pairs_add(&p, "ProductDescription.1", "Linux/UNIX");
 	gpc_pairs_add(&p, "StartTime", gpc_format_rfc3339(gpc_wall_ms(), now));
-	gpc_vec_each(o, fitting) {
-		gpc_autostr *name = gpc_format("InstanceType.%zu", n + 1);
-
-		if (o->why_not || !gpc_eq(o->region, region))
-			continue;
-		gpc_pairs_add(&p, name, o->instance_type);
-		n++;
-	}
+	add_types(fitting, region, "InstanceType", &p);
 	return describe(aws, &(struct gpc_aws_call){
 		.region = region, .action = LIVE, .params = &p,
 		.repeatable = true },
