@@ -36,7 +36,7 @@ const struct gpc_opt gpc_spec_cli_options[] = {
 		.words = booleans),
 	STR("instance-type", instance_type, "TYPE", "exact machine type",
 		.key = GPC_OPT_NO_KEY),
-	STR("image", image, "IMAGE", "image of the nodes (infra: aws)"),
+	STR("image", image, "IMAGE", "image of the nodes"),
 	STR("disk-size", disk_size, "GB", "size of the system disk"),
 	STR("disk-tier", disk_tier, "TIER", "speed of the system disk",
 		.words = disk_tiers),
