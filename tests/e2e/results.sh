@@ -40,8 +40,11 @@ run gpc wait "$job"
 like "$err" "hint: .gpucloud resume $job. starts it once more" "advice names the job, and no checkpoint"
 like "$(gpc status "$job")" "gpucloud resume $job. starts" "so does its page"
 : >fail
+job=$(gpc submit -q -d --env "FAIL=$PWD/fail" saves.yaml)
+run gpc wait "$job"
+like "$err" "hint: the end of .gpucloud logs $job. shows" "advice on a failure"
 run gpc submit -q --env "FAIL=$PWD/fail" saves.yaml
-like "$err" "hint: the end of .gpucloud logs saves-[a-z2-7]*. shows" "advice on a failure"
+unlike "$err" "gpucloud logs" "which who has seen the log does not need"
 cat >limited.yaml <<'Y'
 name: limited
 checkpoint: {path: ckpt}
