@@ -10,6 +10,7 @@ findings=${GPUCLOUD_TEST_FINDINGS:-}
 	exit
 set -- valgrind "--log-file=${findings:-$dir/found}.%p" \
 	-q --error-exitcode=99 --num-callers=25 \
+	"--suppressions=$(dirname "$(realpath "$0")")/memcheck.supp" \
 	--leak-check=full --errors-for-leak-kinds=definite \
 	--show-leak-kinds=definite \
 	--trace-children=yes --trace-children-skip='/bin/*,/usr/*,/sbin/*,*.sh,*/gpucloud-test-*,*/gpucloud-e2e.*/work/*' \
