@@ -8,7 +8,7 @@ from .ec2_instances import Instances
 from .ec2_market import Market
 from .ec2_network import Network
 from .http1 import Answer, Failure
-from .query import Parameters, Query
+from .query import SKEW, Parameters, Query
 from .xmltext import element
 
 
@@ -54,7 +54,7 @@ class Ec2(Instances, Network, Market, Query):
 
     def check_time(self, signature, now):
         sent = sigv4.seconds(signature.stamp)
-        if sent is None or abs(now - sent) > 300:
+        if sent is None or abs(now - sent) > SKEW:
             raise Failure(400, "RequestExpired", "Request has expired.")
 
     def key(self, signature, now):

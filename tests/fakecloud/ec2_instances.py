@@ -5,7 +5,7 @@ import secrets
 import time
 
 from . import ec2_machines as life
-from .ec2_pages import Filters, page, tags_of
+from .ec2_pages import Filters, page, tag_set, tags_of
 from .ec2_run import Asked, read_tags
 from .http1 import Failure
 from .sigv4 import iso
@@ -14,11 +14,6 @@ from .xmltext import element
 FILTERS = ("instance-state-name", "tag:", "tag-key", "client-token", "instance-lifecycle",
            "instance-type", "subnet-id", "availability-zone", "instance-id", "vpc-id",
            "instance.group-id")
-
-
-def tag_set(tags):
-    return element("tagSet", *[element("item", ("key", k), ("value", v))
-                               for k, v in tags.items()]) if tags else None
 
 
 def state(name, code):
@@ -69,7 +64,7 @@ def instance(m):
     parts.append(element("metadataOptions", ("state", "applied"),
                          ("httpTokens", "required" if asked.imds_v2_only else "optional"),
                          ("httpPutResponseHopLimit", asked.hops)))
-    return element("item", *some(*parts, tag_set(m.tags)))
+    return element("item", *parts, *tag_set(m.tags))
 
 
 class Instances:

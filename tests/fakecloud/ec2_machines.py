@@ -24,7 +24,6 @@ class Machine:
     def __init__(self, asked, number):
         self.asked = asked  # an ec2_run.Asked
         self.id = "i-0" + secrets.token_hex(8)
-        self.number = number
         self.region, self.zone, self.type = asked.region, asked.zone, asked.type
         self.state, self.reason = PENDING, ("", "")
         self.launched = time.time()
@@ -37,7 +36,6 @@ class Machine:
         self.public = "203.0.113.%d" % (number % 250 + 4) if asked.public else None
         self.began = self.ended = None  # of what is billed, monotonic
         self.gone_at = None
-        self.previous = PENDING
         self.metadata = {}
         self.imds = self.boot = None
         self.boots = 0
@@ -70,7 +68,7 @@ class Book:
     def __init__(self, world):
         self.world, self.lock = world, threading.RLock()
         self.machines, self.tokens, self.regions = {}, {}, {}
-        self.groups, self.key_pairs, self.templates = {}, {}, {}
+        self.groups = {}  # of placement
         self.timers, self.ports = [], None
         self.made = 0
         self.closed = False
@@ -190,7 +188,7 @@ class Book:
         with self.lock:
             if machine.state in (SHUTTING_DOWN, TERMINATED):
                 return
-            machine.previous, machine.reason = machine.state, (code, text)
+            machine.reason = code, text
             machine.state = SHUTTING_DOWN
             machine.ended = machine.ended or time.monotonic()
         if machine.boot:

@@ -3,15 +3,10 @@ import ipaddress
 import secrets
 
 from .ec2_account import Group, number, zone_id
-from .ec2_pages import Filters, page, tags_of
+from .ec2_pages import Filters, page, tag_set, tags_of
 from .ec2_run import read_tags
 from .http1 import Failure
 from .xmltext import element
-
-
-def tag_set(tags):
-    return [element("tagSet", *[element("item", ("key", k), ("value", v))
-                                for k, v in tags.items()])] if tags else []
 
 
 def yes(value):

@@ -3,6 +3,7 @@ import base64
 
 from .ec2_account import fits
 from .http1 import Failure
+from .xmltext import element
 
 
 class Filters:
@@ -38,6 +39,12 @@ def page(p, found, low=5, high=1000, with_ids=False):
     end = start + (size or high)
     more = base64.urlsafe_b64encode(b"%d" % end).decode() if end < len(found) else None
     return found[start:end], more
+
+
+def tag_set(tags):
+    """The elements that show them: one, or none."""
+    return [element("tagSet", *[element("item", ("key", k), ("value", v))
+                                for k, v in tags.items()])] if tags else []
 
 
 def tags_of(name, tags):

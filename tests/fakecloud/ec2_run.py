@@ -28,7 +28,7 @@ class Asked:
         if low > high:
             raise bad("The minimum number of instances is more than the maximum",
                       "InvalidParameterCombination")
-        self.count, self.least = high, low
+        self.count = high
         self.token = p.text("ClientToken")
         if self.token and (len(self.token) > 64 or not self.token.isascii()):
             raise bad("Client token is longer than 64 characters", "InvalidParameterValue")
@@ -234,27 +234,25 @@ class Asked:
                           "request.")
 
     def read_disk(self, p):
-        self.disk_gb, self.encrypted, self.other_disks = self.image.gb, False, 0
+        self.disk_gb = self.image.gb
         for disk in p.groups("BlockDeviceMapping"):
             name, ebs = disk.need("DeviceName"), disk.group("Ebs")
             size = ebs.number("VolumeSize", None, 1, 65536)
             kind = ebs.text("VolumeType", "gp3")
             ebs.number("Iops", None, 3000, 80000)
             ebs.number("Throughput", None, 125, 2000)
-            encrypted = ebs.flag("Encrypted")
+            ebs.flag("Encrypted")
             ebs.text("KmsKeyId")
-            deleted = ebs.flag("DeleteOnTermination", name == self.image.root)
+            ebs.flag("DeleteOnTermination")
             if kind not in ("gp3", "gp2", "io1", "io2", "st1", "sc1", "standard"):
                 raise bad("Invalid volume type: " + kind)
             if name != self.image.root:
-                self.other_disks += 1
                 continue
             if size is not None and size < self.image.gb:
                 raise bad("Volume of size %dGB is smaller than snapshot 'snap-0fake', expect "
                           "size >= %dGB" % (size, self.image.gb),
                           "InvalidBlockDeviceMapping")
             self.disk_gb = size or self.image.gb
-            self.encrypted, self.disk_kept = encrypted, not deleted
 
     def read_tags(self, p):
         self.tags = {}
@@ -282,7 +280,7 @@ class Asked:
         if self.profile and self.profile not in self.book.config["profiles"]:
             raise bad("Value (%s) for parameter iamInstanceProfile.name is invalid. Invalid "
                       "IAM Instance Profile name" % self.profile)
-        self.key_name = p.text("KeyName")
+        p.text("KeyName")
         for name in ("EbsOptimized", "DisableApiTermination", "Monitoring.Enabled"):
             p.flag(name)
 
