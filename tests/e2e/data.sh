@@ -348,5 +348,5 @@ control POST objects "{\"service\": \"s3\", \"bucket\": \"bucket\", \"prefix\": 
 run gpc data ls -r "$(url s3 mass/)" -o name
 is "$rc $(printf '%s\n' "$out" | sort -u | wc -l)" "0 $n_many" "a list of $n_many"
 like "$(gpc data ls "$(url s3 mass/)" 2>&1 >/dev/null)" "$n_many objects" "whose sum is right"
-stop_fake
+stop_fakecloud
 finish

@@ -271,5 +271,5 @@ like "$out" "hint: the same command goes on where this one was" "says how it goe
 at_terminal --size 24x100 "" "$GPUCLOUD_BIN" data cp -r "$(url s3 big)" seen
 like "$out" "copying +[0-9]+%  [0-9.]+ [KM]iB of 20 MiB .*[0-9] of 1 files" "while it moves: how far"
 no_faults
-stop_fake
+stop_fakecloud
 finish

@@ -6,19 +6,8 @@ unset GPUCLOUD_TEST_STORE GPUCLOUD_STORE AWS_PROFILE AWS_SESSION_TOKEN \
 	STORAGE_EMULATOR_HOST GOOGLE_CLOUD_QUOTA_PROJECT GPUCLOUD_NODE_RANK \
 	GPUCLOUD_NUM_NODES SKYPILOT_NODE_RANK SKYPILOT_NUM_NODES
 
-stop_fake() { sh "$ROOT/tests/servers/fakecloud.sh" stop "$T/fake"; }
-ended() {
-	stop_fake
-	cleanup
-}
 start_fake() { # [OPTION…]
-	sh "$ROOT/tests/servers/fakecloud.sh" start "$T/fake" "$@" 2>"$T/fake.err" ||
-		skip_all "the stand-in does not start: $(tail -n 1 "$T/fake.err")"
-	trap ended EXIT
-	set -a
-	# shellcheck disable=SC1091  # made just now
-	. "$T/fake/env"
-	set +a
+	start_fakecloud "$@"
 	printf '{"type": "authorized_user", "client_id": "client-id", "client_secret":
 		"client-secret", "refresh_token": "refresh-token", "token_uri": "%s/token"}' \
 		"$FAKE_OAUTH2" >"$T/adc.json"
