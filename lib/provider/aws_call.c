@@ -13,6 +13,7 @@
 #define EC2_VERSION "2016-11-15"
 #define TOTAL_MS 60000
 #define SAID_MAX 400
+#define PAGES_MAX 1000
 #define SKEW_MS 300000                  /* that AWS lets pass */
 #define MAX_BYTES ((size_t)16 << 20)
 
@@ -164,6 +165,29 @@ int gpc_aws_ec2(struct gpc_aws *aws, const struct gpc_aws_call *call,
 		return r;
 	r = gpc_xml_parse(gpc_buf_str(&reply.body), reply.body.len, ret_xml, err);
 	return gpc_wrap(err, r, "%s", what);
+}
+
+int gpc_aws_ec2_pages(struct gpc_aws *aws, const char *region,
+	const char *action, struct gpc_pairs *params, gpc_aws_page_fn *read,
+	void *arg, struct gpc_error *err)
+{
+	const struct gpc_aws_call call = { .region = region, .action = action,
+		.params = params, .repeatable = true };
+
+	for (int n = 0; n < PAGES_MAX; n++) {
+		gpc_autoptr(gpc_xml) *page = NULL;
+		int r = gpc_aws_ec2(aws, &call, &page, err);
+
+		if (r < 0)
+			return r;
+		r = read(arg, page, err);
+		if (r < 0)
+			return gpc_wrap(err, r, "%s in %s", action, region);
+		if (!*gpc_xml_text(page, "nextToken"))
+			return 0;
+		gpc_pairs_set(params, "NextToken", gpc_xml_text(page, "nextToken"));
+	}
+	return gpc_fail(err, GPC_EPROTO, "%s in %s has no end", action, region);
 }
 
 int gpc_aws_json(struct gpc_aws *aws, const char *service, const char *region,

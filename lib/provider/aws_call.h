@@ -24,6 +24,13 @@ struct gpc_aws_call {
 };
 int gpc_aws_ec2(struct gpc_aws *aws, const struct gpc_aws_call *call,
 	struct gpc_xml **ret_xml, struct gpc_error *err) gpc_must_check;
+/* A describe call, page by page until there is no other one; params is given the token
+ * of the next. read takes each answer; what is not 0 ends it. */
+typedef int gpc_aws_page_fn(void *arg, const struct gpc_xml *page,
+	struct gpc_error *err);
+int gpc_aws_ec2_pages(struct gpc_aws *aws, const char *region,
+	const char *action, struct gpc_pairs *params, gpc_aws_page_fn *read,
+	void *arg, struct gpc_error *err) gpc_must_check;
 /* A call of the JSON protocol 1.1 that only reads. target: "AmazonSSM.GetParameter". */
 int gpc_aws_json(struct gpc_aws *aws, const char *service, const char *region,
 	const char *target, const struct gpc_json *params,

@@ -11,7 +11,6 @@
 
 #define TAG_EXPIRES "gpucloud-expires"
 #define PAGE "1000"
-#define PAGES_MAX 1000
 #define FILTER_MAX 200          /* values that a filter takes */
 
 char *gpc_aws_node_id(const char *region, const char *instance)
@@ -80,45 +79,41 @@ int gpc_aws_instance_read(const struct gpc_xml *item, const char *region,
 	return 0;
 }
 
-static int read_page(const struct gpc_xml *xml, const char *region,
-	struct gpc_instances *to, struct gpc_error *err)
+struct pages { const char *region; struct gpc_instances *to; };
+
+static int read_page(void *arg, const struct gpc_xml *page, struct gpc_error *err)
 {
-	const struct gpc_xml *group = gpc_xml_get(xml, "reservationSet/item");
+	const struct pages *p = arg;
+	const struct gpc_xml *group = gpc_xml_get(page, "reservationSet/item");
 	int r = 0;
 
 	for (; r == 0 && group; group = gpc_xml_again(group)) {
 		const struct gpc_xml *x = gpc_xml_get(group, "instancesSet/item");
 
 		for (; r == 0 && x; x = gpc_xml_again(x))
-			r = gpc_aws_instance_read(x, region, to, err);
+			r = gpc_aws_instance_read(x, p->region, p->to, err);
 	}
 	return r;
+}
+
+static int describe(struct gpc_aws *aws, const char *region,
+	struct gpc_pairs *params, struct gpc_instances *to, struct gpc_error *err)
+{
+	struct pages p = { region, to };
+
+	return gpc_aws_ec2_pages(aws, region, "DescribeInstances", params,
+		read_page, &p, err);
 }
 
 int gpc_aws_instances_list(struct gpc_aws *aws, const char *region,
 	const char *store_id, struct gpc_instances *to, struct gpc_error *err)
 {
 	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
-	const struct gpc_aws_call call = { .region = region,
-		.action = "DescribeInstances", .params = &p, .repeatable = true };
 
 	gpc_pairs_add(&p, "Filter.1.Name", "tag:gpucloud-store");
 	gpc_pairs_add(&p, "Filter.1.Value.1", store_id);
 	gpc_pairs_add(&p, "MaxResults", PAGE);
-	for (int page = 0; page < PAGES_MAX; page++) {
-		gpc_autoptr(gpc_xml) *xml = NULL;
-		int r = gpc_aws_ec2(aws, &call, &xml, err);
-
-		if (r == 0)
-			r = read_page(xml, region, to, err);
-		if (r < 0)
-			return gpc_wrap(err, r, "instances");
-		if (!*gpc_xml_text(xml, "nextToken"))
-			return 0;
-		gpc_pairs_set(&p, "NextToken", gpc_xml_text(xml, "nextToken"));
-	}
-	return gpc_fail(err, GPC_EPROTO, "the list of instances in %s has no end",
-		region);
+	return describe(aws, region, &p, to, err);
 }
 
 int gpc_aws_instances_foreign(struct gpc_aws *aws, const char *region,
@@ -126,7 +121,6 @@ int gpc_aws_instances_foreign(struct gpc_aws *aws, const char *region,
 {
 	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
 	gpc_auto(gpc_instances) struct gpc_instances found = {0};
-	gpc_autoptr(gpc_xml) *xml = NULL;
 	int r;
 
 	gpc_pairs_add(&p, "Filter.1.Name", "instance-id");
@@ -135,11 +129,7 @@ int gpc_aws_instances_foreign(struct gpc_aws *aws, const char *region,
 
 		gpc_pairs_add(&p, name, strchr(ids->v[i], '/') + 1);
 	}
-	r = gpc_aws_ec2(aws, &(struct gpc_aws_call){ .region = region,
-		.action = "DescribeInstances", .params = &p, .repeatable = true },
-		&xml, err);
-	if (r == 0)
-		r = read_page(xml, region, &found, err);
+	r = describe(aws, region, &p, &found, err);
 	gpc_vec_each(x, &found) {
 		if (r == 0 && x->state != GPC_INSTANCE_GONE)
 			r = gpc_fail(err, GPC_ECONFLICT, "node %s belongs to "

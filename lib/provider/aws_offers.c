@@ -9,7 +9,6 @@
 #include "provider/offer_fit.h"
 
 #define LIVE "DescribeSpotPriceHistory"
-#define PAGES_MAX 100
 #ifdef __aarch64__
 #define SELF_ARM true
 #else
@@ -83,33 +82,23 @@ static int take_price(const struct gpc_xml *item, struct found *f,
 	return r;
 }
 
-/* All pages of a describe call whose items have an instanceType. */
-static int describe(struct gpc_aws *aws, const struct gpc_aws_call *call,
-	struct gpc_pairs *params, const char *set, take_fn *take,
-	struct finds *to, struct gpc_error *err)
+struct pages { const char *items; take_fn *take; struct finds *to; };
+
+/* Items that have an instanceType. */
+static int read_page(void *arg, const struct gpc_xml *page, struct gpc_error *err)
 {
-	gpc_autostr *path = gpc_format("%s/item", set);
+	const struct pages *p = arg;
+	const struct gpc_xml *x = gpc_xml_get(page, p->items);
+	int r = 0;
 
-	for (int page = 0; page < PAGES_MAX; page++) {
-		gpc_autoptr(gpc_xml) *xml = NULL;
-		const struct gpc_xml *x;
-		int r = gpc_aws_ec2(aws, call, &xml, err);
+	for (; r == 0 && x; x = gpc_xml_again(x)) {
+		struct found *f = gpc_vec_push(p->to);
 
-		for (x = gpc_xml_get(xml, path); r == 0 && x;
-			x = gpc_xml_again(x)) {
-			struct found *f = gpc_vec_push(to);
-
-			snprintf(f->type, sizeof(f->type), "%s",
-				gpc_xml_text(x, "instanceType"));
-			r = take(x, f, err);
-		}
-		if (r < 0)
-			return gpc_wrap(err, r, "%s", call->action);
-		if (!*gpc_xml_text(xml, "nextToken"))
-			return 0;
-		gpc_pairs_set(params, "NextToken", gpc_xml_text(xml, "nextToken"));
+		snprintf(f->type, sizeof(f->type), "%s",
+			gpc_xml_text(x, "instanceType"));
+		r = p->take(x, f, err);
 	}
-	return gpc_fail(err, GPC_EPROTO, "%s has no end", call->action);
+	return r;
 }
 
 /* The types of a region that fit, as LIST.1, LIST.2... */
@@ -136,10 +125,9 @@ static int ask_places(struct gpc_aws *aws, const char *region,
 	gpc_pairs_add(&p, "LocationType", "availability-zone");
 	gpc_pairs_add(&p, "Filter.1.Name", "instance-type");
 	add_types(fitting, region, "Filter.1.Value", &p);
-	return describe(aws, &(struct gpc_aws_call){
-		.region = region, .action = "DescribeInstanceTypeOfferings",
-		.params = &p, .repeatable = true },
-		&p, "instanceTypeOfferingSet", take_place, to, err);
+	return gpc_aws_ec2_pages(aws, region, "DescribeInstanceTypeOfferings", &p,
+		read_page, &(struct pages){ "instanceTypeOfferingSet/item",
+		take_place, to }, err);
 }
 
 static int ask_prices(struct gpc_aws *aws, const char *region,
@@ -151,10 +139,8 @@ static int ask_prices(struct gpc_aws *aws, const char *region,
 	gpc_pairs_add(&p, "ProductDescription.1", "Linux/UNIX");
 	gpc_pairs_add(&p, "StartTime", gpc_format_rfc3339(gpc_wall_ms(), now));
 	add_types(fitting, region, "InstanceType", &p);
-	return describe(aws, &(struct gpc_aws_call){
-		.region = region, .action = LIVE, .params = &p,
-		.repeatable = true },
-		&p, "spotPriceHistorySet", take_price, to, err);
+	return gpc_aws_ec2_pages(aws, region, LIVE, &p, read_page,
+		&(struct pages){ "spotPriceHistorySet/item", take_price, to }, err);
 }
 
 static const struct found *find(const struct finds *in, const struct found *like)
