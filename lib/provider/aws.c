@@ -14,6 +14,7 @@
 #include "provider/aws_launch.h"
 #include "provider/aws_notice.h"
 #include "provider/aws_offers.h"
+#include "provider/aws_params.h"
 #include "provider/aws_regions.h"
 #include "provider/aws_tables.h"
 
@@ -153,7 +154,7 @@ static int aws_create(struct gpc_provider *p, const struct gpc_launch *l,
 	gpc_autoptr(gpc_xml) *xml = NULL;
 	const struct gpc_aws_call call = { .region = l->offer.region,
 		.action = "RunInstances", .params = &params, .repeatable = true };
-	int r = gpc_aws_launch_params(l, &params, err);
+	int r = gpc_aws_params_launch(l, &params, err);
 
 	if (r == 0)
 		r = gpc_aws_ec2(&s->aws, &call, &xml, err);

@@ -1,25 +1,12 @@
-/* What a job gets of EC2: one zone, all nodes or none, tags on every resource at
- * launch, no metadata without a token, an encrypted disk that goes with the machine,
- * and a machine that is gone when its system switches itself off. */
+/* What a launch leaves open is looked up once, before its intent is written down. */
 #include "provider/aws_launch.h"
 
-#include <ctype.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/encode.h"
 #include "base/parse.h"
 #include "base/str.h"
 #include "provider/aws_boot.h"
 #include "provider/aws_tables.h"
 
-#define REST "aws"
-#define TOKEN_MAX 64             /* of RunInstances */
-#define TOKEN_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz" \
-	"0123456789-"
 #define GIB ((int64_t)1 << 30)
-#define DISK_LEAST_GIB 100      /* a system with drivers, and room for a workspace */
 
 /* The newest image that AWS publishes: with NVIDIA's driver for machines that have
  * such GPUs, else Ubuntu's own. */
@@ -108,7 +95,8 @@ static int choose_disk(const struct gpc_launch *l, struct gpc_json *to,
 			"and the image alone needs %lld", (long long)asked,
 			(long long)least);
 	gpc_json_set_int(to, "disk_gib", asked ? asked :
-		least > DISK_LEAST_GIB ? least : DISK_LEAST_GIB);
+		least > GPC_AWS_DISK_LEAST_GIB ? least :
+		GPC_AWS_DISK_LEAST_GIB);
 	return 0;
 }
 
@@ -138,107 +126,6 @@ int gpc_aws_launch_prepare(struct gpc_aws *aws, struct gpc_launch *l,
 	if (r < 0)
 		return r;
 	gpc_json_set_str(made, "user_data", data);
-	gpc_json_set(l->rest, REST, gpc_steal(&made));
-	return 0;
-}
-
-/* --- parameters ------------------------------------------------------------- */
-
-/* "_" for what AWS does not take in a tag, though it takes nearly all. */
-static char *tag_value(const char *text)
-{
-	char *value = gpc_strdup(text);
-
-	for (char *c = value; *c; c++)
-		if (!isalnum((unsigned char)*c) && !strchr("+-=_:/@", *c))
-			*c = '_';
-	return value;
-}
-
-static void add_tags(const struct gpc_launch *l, bool spot, struct gpc_pairs *to)
-{
-	static const char *const kinds[] = { "instance", "volume",
-		"network-interface", "spot-instances-request" };
-	size_t n = sizeof(kinds) / sizeof(*kinds) - !spot;
-
-	for (size_t i = 0; i < n; i++) {
-		gpc_autostr *start = gpc_format("TagSpecification.%zu", i + 1);
-		gpc_autostr *kind = gpc_format("%s.ResourceType", start);
-		size_t k = 1;
-
-		gpc_pairs_add(to, kind, kinds[i]);
-		gpc_vec_each(tag, &l->tags) {
-			gpc_autostr *key = gpc_format("%s.Tag.%zu.Key", start, k);
-			gpc_autostr *name = gpc_format("%s.Tag.%zu.Value", start,
-				k++);
-			gpc_autostr *value = tag_value(tag->value);
-
-			gpc_pairs_add(to, key, tag->key);
-			gpc_pairs_add(to, name, value);
-		}
-		gpc_autostr *key = gpc_format("%s.Tag.%zu.Key", start, k);
-		gpc_autostr *name = gpc_format("%s.Tag.%zu.Value", start, k);
-
-		gpc_pairs_add(to, key, "Name");
-		gpc_pairs_add(to, name, l->name);
-	}
-}
-
-static void add_spot(const struct gpc_launch *l, struct gpc_pairs *to)
-{
-	const char *most = gpc_json_get_str(l->rest, "max_hourly");
-
-	gpc_pairs_add(to, "InstanceMarketOptions.MarketType", "spot");
-	gpc_pairs_add(to, "InstanceMarketOptions.SpotOptions.SpotInstanceType",
-		"one-time");
-	gpc_pairs_add(to, "InstanceMarketOptions.SpotOptions."
-		"InstanceInterruptionBehavior", "terminate");
-	if (most)
-		gpc_pairs_add(to, "InstanceMarketOptions.SpotOptions.MaxPrice", most);
-}
-
-static void add_disk(const struct gpc_json *made, struct gpc_pairs *to)
-{
-	gpc_pairs_add(to, "BlockDeviceMapping.1.DeviceName",
-		gpc_json_get_str(made, "root"));
-	gpc_pairs_setf(to, "BlockDeviceMapping.1.Ebs.VolumeSize", "%lld",
-		(long long)gpc_json_get_int(made, "disk_gib", DISK_LEAST_GIB));
-	gpc_pairs_add(to, "BlockDeviceMapping.1.Ebs.VolumeType", "gp3");
-	gpc_pairs_add(to, "BlockDeviceMapping.1.Ebs.Encrypted", "true");
-	gpc_pairs_add(to, "BlockDeviceMapping.1.Ebs.DeleteOnTermination", "true");
-}
-
-int gpc_aws_launch_params(const struct gpc_launch *l, struct gpc_pairs *to,
-	struct gpc_error *err)
-{
-	const struct gpc_json *made = gpc_json_get(l->rest, REST);
-	const char *data = gpc_json_get_str(made, "user_data");
-	bool spot = gpc_eq(l->offer.market, "spot");
-	gpc_auto(gpc_buf) struct gpc_buf encoded = {0};
-
-	if (!l->token || !*l->token || strlen(l->token) > TOKEN_MAX ||
-		strspn(l->token, TOKEN_CHARS) != strlen(l->token) || l->count < 1)
-		return gpc_fail(err, GPC_ECONFIG, "bad token \"%s\" or count %d",
-			l->token ? l->token : "", l->count);
-	if (!made || !data || !gpc_json_get_str(made, "image") ||
-		!gpc_json_get_str(made, "root") || !l->offer.zone)
-		return gpc_fail(err, GPC_ECONFIG, "the launch was not prepared");
-	gpc_base64(&encoded, data, strlen(data));
-	gpc_pairs_add(to, "ImageId", gpc_json_get_str(made, "image"));
-	gpc_pairs_add(to, "InstanceType", l->offer.instance_type);
-	gpc_pairs_setf(to, "MinCount", "%d", l->count);
-	gpc_pairs_setf(to, "MaxCount", "%d", l->count);
-	gpc_pairs_add(to, "ClientToken", l->token);
-	gpc_pairs_add(to, "Placement.AvailabilityZone", l->offer.zone);
-	gpc_pairs_add(to, "UserData", gpc_buf_str(&encoded));
-	gpc_pairs_add(to, "IamInstanceProfile.Name", GPC_AWS_PROFILE);
-	gpc_pairs_add(to, "InstanceInitiatedShutdownBehavior", "terminate");
-	gpc_pairs_add(to, "MetadataOptions.HttpTokens", "required");
-	gpc_pairs_add(to, "MetadataOptions.HttpEndpoint", "enabled");
-	gpc_pairs_add(to, "MetadataOptions.HttpPutResponseHopLimit", "2");
-	if (spot)
-		add_spot(l, to);
-	add_disk(made, to);
-	add_tags(l, spot, to);
+	gpc_json_set(l->rest, GPC_AWS_REST, gpc_steal(&made));
 	return 0;
 }

@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "dep/json.h"
 #include "provider/aws_boot.h"
-#include "provider/aws_launch.h"
+#include "provider/aws_params.h"
 #include "provider/aws_tables.h"
 
 static struct gpc_error err;
@@ -72,12 +72,29 @@ TEST(a_launch_as_parameters)
 
 	fill(&l);
 	gpc_json_set_str(l.rest, "max_hourly", "0.9");
-	assert_ok(gpc_aws_launch_params(&l, &p, &err));
+	assert_ok(gpc_aws_params_launch(&l, &p, &err));
 	for (size_t i = 0; i < COUNT(wanted); i++) {
 		const char *value = gpc_pairs_get(&p, wanted[i].key);
 
 		if (!gpc_eq(value, wanted[i].value))
 			fail_msg("%s is %s", wanted[i].key, value ? value : "-");
+	}
+}
+
+TEST(a_launch_template_has_the_same_names)
+{
+	gpc_auto(gpc_launch) struct gpc_launch l;
+	gpc_auto(gpc_pairs) struct gpc_pairs p = {0}, t = {0};
+
+	fill(&l);
+	assert_ok(gpc_aws_params_launch(&l, &p, &err));
+	assert_ok(gpc_aws_params_machine(&l, "LaunchTemplateData.", &t, &err));
+	assert_int_equal(p.n, t.n + 4); /* MinCount, MaxCount, token and zone */
+	gpc_vec_each(x, &t) {
+		const char *name = x->key + strlen("LaunchTemplateData.");
+
+		assert_true(gpc_starts_with(x->key, "LaunchTemplateData."));
+		assert_string_equal(gpc_pairs_get(&p, name), x->value);
 	}
 }
 
@@ -88,7 +105,7 @@ TEST(on_demand_has_no_word_of_the_spot_market)
 
 	fill(&l);
 	gpc_set_str(&l.offer.market, "on-demand");
-	assert_ok(gpc_aws_launch_params(&l, &p, &err));
+	assert_ok(gpc_aws_params_launch(&l, &p, &err));
 	gpc_vec_each(x, &p) {
 		assert_null(strstr(x->key, "Spot"));
 		assert_null(strstr(x->value, "spot"));
@@ -218,6 +235,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_launch_as_parameters),
+		cmocka_unit_test(a_launch_template_has_the_same_names),
 		cmocka_unit_test(on_demand_has_no_word_of_the_spot_market),
 		cmocka_unit_test(user_data_is_what_shells_and_python_read),
 		cmocka_unit_test(user_data_grants_nothing),

@@ -1,0 +1,14 @@
+/* A launch in the words of EC2's query protocol. */
+#pragma once
+#include "base/map.h"
+#include "model/node.h"
+
+/* The parameters of RunInstances, of a launch that was prepared (aws_launch.h). They
+ * follow from the launch alone: a repeat with its token has to be the same. */
+int gpc_aws_params_launch(const struct gpc_launch *l, struct gpc_pairs *to,
+	struct gpc_error *err) gpc_must_check;
+/* Of these what makes one machine: all but how many, which zone and which token. Each
+ * name begins with prefix: "" for RunInstances, "LaunchTemplateData." for
+ * CreateLaunchTemplate, whose names are else the same. */
+int gpc_aws_params_machine(const struct gpc_launch *l, const char *prefix,
+	struct gpc_pairs *to, struct gpc_error *err) gpc_must_check;
