@@ -10,12 +10,17 @@
 #include "net/sign.h"
 #include "provider/aws_failure.h"
 
-#define EC2_VERSION "2016-11-15"
 #define TOTAL_MS 60000
 #define SAID_MAX 400
 #define PAGES_MAX 1000
 #define SKEW_MS 300000                  /* that AWS lets pass */
 #define MAX_BYTES ((size_t)16 << 20)
+
+/* The services of the query protocol, by their names in endpoint_aws.c. */
+static const struct { const char *service, *version; } versions[] = {
+	{"ec2", "2016-11-15"},
+	{"auto_scaling", "2011-01-01"},
+};
 
 struct asking {
 	struct gpc_aws *aws;
@@ -47,6 +52,7 @@ static void told(const struct asking *a, const struct gpc_reply *reply,
 	const char *code, *said, *id = gpc_reply_header(reply, "x-amzn-requestid");
 	gpc_autoptr(gpc_xml) *xml = NULL;
 	gpc_autoptr(gpc_json) *json = NULL;
+	const struct gpc_xml *error;
 	struct gpc_error ignored;
 
 	if (a->json) {
@@ -61,8 +67,10 @@ static void told(const struct asking *a, const struct gpc_reply *reply,
 		if (gpc_xml_parse(gpc_buf_str(&reply->body), reply->body.len,
 			&xml, &ignored) < 0)
 			xml = NULL;
-		code = gpc_xml_text(xml, "Errors/Error/Code");
-		said = gpc_xml_text(xml, "Errors/Error/Message");
+		error = gpc_xml_get(xml, "Errors/Error");
+		error = error ? error : gpc_xml_get(xml, "Error");
+		code = gpc_xml_text(error, "Code");
+		said = gpc_xml_text(error, "Message");
 		id = *gpc_xml_text(xml, "RequestID") ?
 			gpc_xml_text(xml, "RequestID") : id;
 	}
@@ -143,11 +151,20 @@ static int send(struct asking *a, struct gpc_request *request, bool repeatable,
 	return r < 0 && err && !err->http ? gpc_wrap(err, r, "%s", a->what) : r;
 }
 
-int gpc_aws_ec2(struct gpc_aws *aws, const struct gpc_aws_call *call,
-	struct gpc_xml **ret_xml, struct gpc_error *err)
+static const char *version_of(const char *service)
+{
+	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++)
+		if (gpc_eq(versions[i].service, service))
+			return versions[i].version;
+	return "";
+}
+
+int gpc_aws_query(struct gpc_aws *aws, const char *service,
+	const struct gpc_aws_call *call, struct gpc_xml **ret_xml,
+	struct gpc_error *err)
 {
 	gpc_autostr *what = gpc_format("%s in %s", call->action, call->region);
-	struct asking a = { .aws = aws, .service = "ec2",
+	struct asking a = { .aws = aws, .service = service,
 		.region = call->region, .what = what };
 	gpc_auto(gpc_request) struct gpc_request request = {0};
 	gpc_auto(gpc_reply) struct gpc_reply reply = {0};
@@ -157,7 +174,7 @@ int gpc_aws_ec2(struct gpc_aws *aws, const struct gpc_aws_call *call,
 
 	gpc_pairs_copy(&form, call->params);
 	gpc_pairs_add(&form, "Action", call->action);
-	gpc_pairs_add(&form, "Version", EC2_VERSION);
+	gpc_pairs_add(&form, "Version", version_of(service));
 	gpc_request_init(&request, "POST");
 	gpc_request_form(&request, &form, &text);
 	r = send(&a, &request, call->repeatable, &reply, err);
@@ -165,6 +182,12 @@ int gpc_aws_ec2(struct gpc_aws *aws, const struct gpc_aws_call *call,
 		return r;
 	r = gpc_xml_parse(gpc_buf_str(&reply.body), reply.body.len, ret_xml, err);
 	return gpc_wrap(err, r, "%s", what);
+}
+
+int gpc_aws_ec2(struct gpc_aws *aws, const struct gpc_aws_call *call,
+	struct gpc_xml **ret_xml, struct gpc_error *err)
+{
+	return gpc_aws_query(aws, "ec2", call, ret_xml, err);
 }
 
 int gpc_aws_ec2_pages(struct gpc_aws *aws, const char *region,

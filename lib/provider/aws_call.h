@@ -12,16 +12,21 @@ struct gpc_aws {
 	struct gpc_creds *creds;
 };
 
-/* A call of the EC2 query protocol (API version 2016-11-15). params: flattened names
- * as EC2 has them ("Filter.1.Name"); Action and Version are added. repeatable: reads,
- * and what carries an idempotency token. ret_xml: the root of the answer, owned.
- * Failures are classified as provider.h says, by the code alone; an error names code,
+/* A call of the query protocol. params: flattened names as the service has them
+ * ("Filter.1.Name" in EC2, "Tags.member.1.Key" elsewhere); Action and the service's
+ * Version are added. repeatable: reads, and what carries an idempotency token or is
+ * the same when it is done twice. ret_xml: the root of the answer, owned. Failures are classified as provider.h says, by the code alone; an error names code,
  * region and request id. */
 struct gpc_aws_call {
 	const char *region, *action;
 	const struct gpc_pairs *params;         /* borrowed */
 	bool repeatable;
 };
+/* service: "ec2" or "auto_scaling", whose answers lie below <ActionResult>. */
+int gpc_aws_query(struct gpc_aws *aws, const char *service,
+	const struct gpc_aws_call *call, struct gpc_xml **ret_xml,
+	struct gpc_error *err) gpc_must_check;
+/* The same of EC2. */
 int gpc_aws_ec2(struct gpc_aws *aws, const struct gpc_aws_call *call,
 	struct gpc_xml **ret_xml, struct gpc_error *err) gpc_must_check;
 /* A describe call, page by page until there is no other one; params is given the token

@@ -82,6 +82,19 @@ static const struct {
 	{"InvalidLaunchTemplateId.NotFound", {GPC_NET_RETRY, GPC_ECONFIG, NULL}},
 	{"InvalidLaunchTemplateName.NotFoundException",
 		{GPC_NET_RETRY, GPC_ECONFIG, NULL}},
+	/* Auto Scaling. A group is known by its name: there already means made. */
+	{"AlreadyExists", {GPC_NET_FAILED, GPC_ECONFLICT, NULL}},
+	{"InvalidLaunchTemplateName.AlreadyExistsException",
+		{GPC_NET_FAILED, GPC_ECONFLICT, NULL}},
+	{"ScalingActivityInProgress", {GPC_NET_FAILED, GPC_ERATE, NULL}},
+	{"ResourceInUse", {GPC_NET_FAILED, GPC_ERATE, NULL}},
+	{"ResourceContention", {GPC_NET_RETRY, GPC_ERATE, NULL}},
+	{"LimitExceeded", {GPC_NET_FAILED, GPC_EQUOTA, "the account may have no more "
+		"Auto Scaling groups in this region"}},
+	{"ServiceLinkedRoleFailure", {GPC_NET_FAILED, GPC_EAUTH, "let somebody with "
+		"iam:CreateServiceLinkedRole run: aws iam create-service-linked-role "
+		"--aws-service-name autoscaling.amazonaws.com"}},
+	{"ValidationError", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},
 	/* Such a request can never work. */
 	{"VPCIdNotSpecified", {GPC_NET_FAILED, GPC_ECONFIG, HINT_VPC}},
 	{"MissingInput", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},

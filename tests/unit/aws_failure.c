@@ -67,6 +67,13 @@ static const struct {
 	{"InvalidLaunchTemplateId.NotFound", "", 400, GPC_NET_RETRY, GPC_ECONFIG},
 	{"InvalidLaunchTemplateName.NotFoundException", "", 400, GPC_NET_RETRY,
 		GPC_ECONFIG},
+	/* Auto Scaling. */
+	{"AlreadyExists", "", 400, GPC_NET_FAILED, GPC_ECONFLICT},
+	{"ScalingActivityInProgress", "", 400, GPC_NET_FAILED, GPC_ERATE},
+	{"ResourceInUse", "", 400, GPC_NET_FAILED, GPC_ERATE},
+	{"ResourceContention", "", 500, GPC_NET_RETRY, GPC_ERATE},
+	{"LimitExceeded", "", 400, GPC_NET_FAILED, GPC_EQUOTA},
+	{"ValidationError", "", 400, GPC_NET_FAILED, GPC_ECONFIG},
 	/* Never. */
 	{"IdempotentParameterMismatch", "", 400, GPC_NET_FAILED, GPC_ECONFIG},
 	{"InvalidAMIID.NotFound", "", 400, GPC_NET_FAILED, GPC_ECONFIG},
