@@ -19,6 +19,8 @@ OPTIONAL="libclang-rt-14-dev" # absent elsewhere: fewer checks
 
 # What the end-to-end scripts show only slowly or not at all under sanitizers.
 NOT_SANITIZED="aws bundle completion examples far_store install quickstart soak"
+# What takes a minute and more runs under the sanitizers alone; --long does both.
+ONLY_SANITIZED="attack bad_input crash damage store_faults"
 # What looks at sources, pages and texts is the same for every build.
 NOT_SANITIZED_TESTS="lint/banned lint/crash lint/fake lint/headers lint/layering
 	lint/man"
@@ -366,7 +368,8 @@ if build plain; then
 	one_test fakecloud/selftest 300 sh -c 'exec "$(command -v /usr/bin/python3 ||
 		echo python3)" -B tests/fakecloud/selftest.py' # Debian'"'"'s has botocore
 	meson_tests plain "" ""
-	e2e_tests plain "" ""
+	[ -z "${GPUCLOUD_TEST_LONG:-}" ] || ONLY_SANITIZED=
+	e2e_tests plain "" "$ONLY_SANITIZED"
 	wait
 	# shellcheck disable=SC2016  # known where it is used
 	over_store_tests plain s3 fakecloud 's3://bucket?endpoint=$FAKE_S3' \

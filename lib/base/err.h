@@ -41,7 +41,7 @@ struct gpc_error {
 	int retry_after_ms;     /* what the service asked for, or 0 */
 	char request_id[64];
 	char msg[768];
-	char hint[256];         /* what to do next; may be empty */
+	char hint[512];         /* what to do next; may be empty */
 };
 
 /* Sets *err and returns -code. A message that does not fit ends in "...". */
