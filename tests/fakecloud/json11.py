@@ -2,6 +2,7 @@
 import json
 import re
 
+from . import wire_model
 from .http1 import Answer, Failure, snake
 from .plain import document
 from .query import Query
@@ -30,6 +31,10 @@ class Json11(Query):
             raise Failure(400, "SerializationException", "")
         request.parameters = dict(document(request), Version=self.version)
         super().check_body(request)
+
+    def check_parameters(self, request):
+        wire_model.check_document(self.name, self.version, request.operation, {
+            n: v for n, v in request.parameters.items() if n != "Version"})
 
     def handle(self, request):
         value = self.work(request)(request, request.parameters)

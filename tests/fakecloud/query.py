@@ -5,7 +5,7 @@ EC2's own (lists are X.N, errors and request ids have another place).
 """
 import re
 
-from . import sigv4, xmltext
+from . import sigv4, wire_model, xmltext
 from .http1 import Answer, Failure, snake
 from .plain import Plain
 from .xmltext import element
@@ -99,6 +99,7 @@ class Query(Plain):
             raise Failure(400, "InvalidAction", "Could not find operation %s for version %s"
                           % (request.operation, request.parameters.get(
                               "Version", "NO_VERSION_SPECIFIED")))
+        self.check_parameters(request)
         if request.operation in self.unsigned:
             return
         signature = self.signature(request)
@@ -115,6 +116,10 @@ class Query(Plain):
         self.check_signature(signature, key, payload)
         request.identity = key
         self.check_permission(request, key)
+
+    def check_parameters(self, request):
+        wire_model.check_form(self.name, self.version, request.operation,
+                              request.parameters)
 
     # -- what services word in their own way
 

@@ -80,8 +80,9 @@ def run(pattern):
     import check_tls
     import check_transfers
     import check_vectors
+    import check_wire
     modules = (check_vectors, check_s3, check_identity, check_google, check_ec2,
-               check_stores, check_transfers, check_tls)
+               check_stores, check_transfers, check_tls, check_wire)
     checks = [(m, n) for m in modules for n in vars(m)
               if n.startswith("test_") and pattern in n]
     print("1..%d" % (len(checks) + 1), flush=True)
