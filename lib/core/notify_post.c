@@ -9,6 +9,7 @@
 
 #include "base/cancel.h"
 #include "base/str.h"
+#include "base/thread.h"
 #include "base/vec.h"
 #include "net/net.h"
 #include "record/secrets.h"
@@ -82,7 +83,7 @@ int gpc_notice_post_start(const struct gpc_notice_post_how *how,
 {
 	struct gpc_notice_post *p = gpc_alloc(sizeof(*p));
 	int r = fill(p, how, err);
-	int sys = r < 0 ? 0 : pthread_create(&p->thread, NULL, run, p);
+	int sys = r < 0 ? 0 : gpc_thread_start(&p->thread, run, p);
 
 	if (sys)
 		r = gpc_fail_sys(err, sys, "cannot start a thread");

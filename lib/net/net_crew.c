@@ -3,9 +3,9 @@
  * the first call that needs them and end with the net. A task belongs to a worker from
  * gpc_net_crew_add until gpc_net_crew_done or gpc_net_crew_leave.
  */
-#include <signal.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "net/net_parts.h"
 
 /* Under the lock. */
@@ -55,16 +55,11 @@ static int most_threads(void)
 	return cores < 1 ? 1 : cores < GPC_NET_CREW ? (int)cores : GPC_NET_CREW;
 }
 
-/* Signals stay with the calling thread. Under the lock. */
+/* Under the lock. */
 static void start_thread(struct gpc_net_crew *c)
 {
-	sigset_t all, before;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(&c->threads[c->n], NULL, work, c) == 0)
+	if (gpc_thread_start(&c->threads[c->n], work, c) == 0)
 		c->n++;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void gpc_net_crew_init(struct gpc_net_crew *c)

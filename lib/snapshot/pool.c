@@ -4,11 +4,11 @@
 #include "snapshot/pool.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <unistd.h>
 
 #include "base/cond.h"
+#include "base/thread.h"
 
 enum { MAX_THREADS = 32, QUEUE = 64, TICK_MS = 100 };
 
@@ -91,20 +91,15 @@ static void *work(void *arg)
 
 static void start_workers(struct gpc_pool *p)
 {
-	sigset_t all, before;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (unsigned i = 0; i < p->o.threads; i++) {
 		struct worker *w = &p->workers[i];
 
 		w->pool = p;
 		w->number = i;
-		if (pthread_create(&w->thread, NULL, work, w) != 0)
+		if (gpc_thread_start(&w->thread, work, w) != 0)
 			break;          /* fewer will do */
 		p->n_workers++;
 	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 int gpc_pool_open(const struct gpc_pool_options *o, struct gpc_pool **ret_p,

@@ -13,6 +13,7 @@
 #include "base/crash.h"
 #include "base/rand.h"
 #include "base/str.h"
+#include "base/thread.h"
 #include "base/time.h"
 #include "dep/bind.h"
 
@@ -106,7 +107,7 @@ static int run_round(struct gpc_store *s, bool *ret_fair, struct gpc_error *err)
 		racers[i].store = s;
 		racers[i].key = key;
 		gpc_rand_base32(racers[i].body, 20);
-		racers[i].started = pthread_create(&racers[i].thread, NULL,
+		racers[i].started = gpc_thread_start(&racers[i].thread,
 			race, &racers[i]) == 0;
 		if (!racers[i].started)
 			racers[i].r = gpc_fail(&racers[i].err, GPC_EIO,

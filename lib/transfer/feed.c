@@ -3,9 +3,9 @@
 #include "transfer/feed.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include "base/cond.h"
+#include "base/thread.h"
 #include "base/time.h"
 #include "transfer/packed.h"
 
@@ -184,19 +184,6 @@ void gpc_feed_counts(struct gpc_feed *f, struct gpc_feed_counts *ret_c)
 
 /* --- life -------------------------------------------------------------------- */
 
-/* Signals stay with the calling thread, whose handler sets the cancel token. */
-static int start_thread(struct gpc_feed *f)
-{
-	sigset_t all, before;
-	int sys;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	sys = pthread_create(&f->thread, NULL, produce, f);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return sys;
-}
-
 static void release(struct gpc_feed *f)
 {
 	while (take_block(f))
@@ -219,7 +206,7 @@ int gpc_feed_start(gpc_feed_fn *fn, void *arg, const struct gpc_cancel *cancel,
 	f->cancel = cancel;
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_cond_init(&f->changed, NULL);
-	sys = start_thread(f);
+	sys = gpc_thread_start(&f->thread, produce, f);
 	if (sys) {
 		release(f);
 		return gpc_fail_sys(err, sys, "cannot start a thread");
