@@ -213,7 +213,7 @@ same_object() { curl -sS -f "$(printf 'GET\t%s\n' "$1" | signed)" | cmp - "$2"; 
 
 big_down() {
 	test="$server, down $BIG MiB"
-	# by a program that sends a checksum, which the stand-in computes but slowly
+	# by a program that sends a checksum, which others want to see
 	one DELETE big || true
 	gpc data cp -q "$T/big" "s3://bucket/big?endpoint=$E" 2>"$T/err"
 	for round in $(seq "$ROUNDS"); do

@@ -1,4 +1,5 @@
-"""CRC-32C, CRC-64/NVME and CRC-64/XZ in the standard library alone.
+"""CRC-32C, CRC-64/NVME and CRC-64/XZ. Large bodies are given to crc.c where there is a
+compiler; the rest is in the standard library alone.
 
 CRC-64/XZ is taken from the library behind the module lzma where that can be found.
 All three are linear, so a large piece is cut into equal lanes that are worked on
@@ -7,11 +8,17 @@ for all of them is bytes.translate, and xor is done on big integers. That is abo
 hundred times as fast as a loop over bytes.
 """
 import ctypes
+import functools
 import hashlib
+import os
+import subprocess
+import sys
+import tempfile
 import zlib
 
 LANES = 1 << 14
 WIDTH = 64  # bytes of a lane
+LARGE = 32 << 20  # from here on a compiler is worth its start
 LANE_MASK = (1 << 8 * LANES) - 1
 
 
@@ -96,9 +103,22 @@ class Crc:
 
     def of(self, blob):
         state = self.ones
+        add = (len(blob) >= LARGE and self.compiled) or self.add
         for piece in blob.chunks():
-            state = self.add(state, piece)
+            state = add(state, piece)
         return state ^ self.ones
+
+    @functools.cached_property
+    def compiled(self):
+        """add() by crc.c, or None."""
+        found = by_compiler()
+        if found is None:
+            return None
+        rows = [self.table]
+        for _ in range(7):
+            rows.append([self.table[v & 255] ^ (v >> 8) for v in rows[-1]])
+        tables = (ctypes.c_uint64 * 2048)(*(v for row in rows for v in row))
+        return lambda state, data: found(tables, state, bytes(data), len(data))
 
     def join(self, first, second, length):
         """The CRC of two parts in a row, `length` being that of the second."""
@@ -125,6 +145,23 @@ CRC64NVME = Crc("crc64nvme", 64, 0x9a6c9329ac4bc9b5)
 CRC64XZ = Crc("crc64xz", 64, 0xc96c5795d7870f42)
 CRC32 = Crc("crc32", 32, 0xedb88320)
 CRC32.add = lambda state, data: zlib.crc32(data, state ^ CRC32.ones) ^ CRC32.ones
+
+
+@functools.lru_cache(None)
+def by_compiler():
+    """crc.c's function; None without a compiler, or where it does not fit."""
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "crc.c")
+    with tempfile.TemporaryDirectory() as folder:
+        made = folder + "/crc.so"
+        try:
+            subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", made, source], check=True,
+                           stderr=subprocess.DEVNULL, timeout=60)
+            found = ctypes.CDLL(made).add
+        except (OSError, subprocess.SubprocessError):
+            return None
+    found.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_size_t]
+    found.restype = ctypes.c_uint64
+    return found if sys.byteorder == "little" else None
 
 
 def by_liblzma():
