@@ -296,6 +296,11 @@ static void fill_try(struct try_row *r, const struct gpc_try *t,
 		r->ran -= r->ran % 1000;
 	r->end = t->reason == GPC_REASON_NONE ? NULL : gpc_phrase_reason(
 		t->reason, t->code, t->signal, t->rank, st->num_nodes);
+	if (t->boot) {
+		free(r->end);
+		r->end = gpc_format("%s: %s", gpc_reason_to_str(t->reason),
+			t->boot);
+	}
 	r->from = gpc_strdup(t->resume_from);
 	r->checkpoint = gpc_strdup(t->checkpoint);
 }

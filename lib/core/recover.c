@@ -3,6 +3,7 @@
 #include "core/recover.h"
 
 #include "base/str.h"
+#include "model/boot_failure.h"
 
 struct gpc_recovery_policy gpc_recover_policy(const struct gpc_spec *spec)
 {
@@ -37,6 +38,8 @@ void gpc_recover_name_end(const struct gpc_job_state *st, struct gpc_exit *x)
 bool gpc_recover_goes_on(const struct gpc_recovery_policy *policy,
 	const struct gpc_job_state *st, const struct gpc_exit *x)
 {
-	return !st->cancel && gpc_state_may_retry(st, policy, x->reason,
+	const struct gpc_boot_failure *f = gpc_boot_failure_find(x->boot);
+
+	return !st->cancel && !(f && f->final) && gpc_state_may_retry(st, policy, x->reason,
 		x->code, x->signal);
 }

@@ -20,6 +20,9 @@ struct gpc_pulse {
 	int64_t changed_ms;
 	int64_t read_ms;              /* last look */
 	enum gpc_phase phase;
+	int64_t gone_ms;              /* its machine was first seen to be gone */
+	int64_t console_due_ms;       /* when its console is asked for; 0 = unset */
+	int consoles;                 /* how often it was */
 };
 /* When this process first saw a node that has to go; when it was last told to
  * (0 = not yet). Boot clock. */
@@ -58,6 +61,7 @@ struct gpc_supervision {
 	int64_t renewals;
 	int64_t ran_ms;               /* as the rank that ended says; else 0 */
 	int64_t over_ms;              /* wall clock: when, as it says; else 0 */
+	const char *boot;             /* why the node that ended did not boot */
 	char *note;                   /* what the job waits for; shown by status */
 	bool note_waits;              /* it says no more than that */
 	char *node_note;              /* what rank 0 says, where a look costs money:
@@ -141,6 +145,9 @@ int gpc_supervision_void(struct gpc_supervision *sv, size_t intent,
 /* watch.c */
 int gpc_supervision_watch(struct gpc_supervision *sv, bool *progressed,
 	struct gpc_error *err) gpc_must_check;
+/* settle.c: the running attempt ended so. */
+int gpc_supervision_settle(struct gpc_supervision *sv, const struct gpc_exit *x,
+	bool *progressed, struct gpc_error *err) gpc_must_check;
 /* Ends a job that is to be cancelled without more waiting: as completed, if its
  * nodes have said so. */
 int gpc_supervision_cancelled(struct gpc_supervision *sv, bool *progressed,
@@ -148,6 +155,12 @@ int gpc_supervision_cancelled(struct gpc_supervision *sv, bool *progressed,
 /* Journals the newest complete checkpoint, if it is newer than the state's. */
 int gpc_supervision_note_checkpoint(struct gpc_supervision *sv,
 	bool *progressed, struct gpc_error *err) gpc_must_check;
+
+/* last_words.c: whether a node that never showed a sign of life, and is gone or
+ * silent, has said why it did not boot; x->rank is whose it is, reason and detail are
+ * set then. *ret_wait: it is gone, and may still be heard of: ask again. */
+bool gpc_supervision_last_words(struct gpc_supervision *sv,
+	const struct gpc_node *n, bool gone, struct gpc_exit *x, bool *ret_wait);
 
 /* drain.c */
 int gpc_supervision_release(struct gpc_supervision *sv, size_t node,

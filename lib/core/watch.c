@@ -2,6 +2,7 @@
  * `checkpoint`, an end `ended` or `lost`, a machine that is gone `lost`. */
 #include <string.h>
 
+#include "base/parse.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "core/cost.h"
@@ -9,10 +10,11 @@
 #include "core/recover.h"
 #include "core/supervision.h"
 #include "record/checkpoint.h"
-#include "record/stream.h"
 #include "record/keys.h"
 
 #define BEAT_STALE_MS 180000
+#define BIRTH_STALE_MS 660000   /* machines take minutes to boot, and then wait for
+                                 * their birth at most 10 */
 #define LIST_MS 1000
 #define CHECKPOINTS_MS 1000
 #define CHECKPOINTS_FAR_MS 30000
@@ -158,99 +160,6 @@ int gpc_supervision_note_checkpoint(struct gpc_supervision *sv,
 		progressed, err);
 }
 
-/* Progress = a checkpoint of this attempt, or a byte of its log. */
-static bool made_progress(struct gpc_supervision *sv)
-{
-	struct gpc_job_state *st = &sv->journal.state;
-	struct gpc_try *try = gpc_job_state_try(st, st->attempt);
-
-	if (try && try->checkpoint)
-		return true;
-	for (int rank = 0; rank < st->num_nodes; rank++) {
-		uint64_t size = 0;
-		gpc_key folder;
-
-		gpc_key_rank(folder, sv->job.id, st->attempt, rank, "log/");
-		if (gpc_stream_size(sv->session->store, folder, &size, NULL) < 0
-			|| size > 0)
-			return true;    /* in doubt for the job */
-	}
-	return false;
-}
-
-static int lose(struct gpc_supervision *sv, const struct gpc_exit *x,
-	bool *progressed, struct gpc_error *err)
-{
-	struct gpc_json *data = gpc_json_object();
-
-	gpc_json_set_int(data, "attempt", sv->journal.state.attempt);
-	gpc_json_set_int(data, "rank", x->rank);
-	gpc_json_set_str(data, "reason", gpc_reason_to_str(x->reason));
-	if (x->code)
-		gpc_json_set_int(data, "code", x->code);
-	if (x->signal)
-		gpc_json_set_int(data, "signal", x->signal);
-	if (x->detail)
-		gpc_json_set_str(data, "detail", x->detail);
-	if (sv->ran_ms)
-		gpc_json_set_int(data, "ran_ms", sv->ran_ms);
-	gpc_json_set_bool(data, "progress", made_progress(sv));
-	/* Until the next one runs, and with the end if there is none. */
-	if (x->detail)
-		gpc_supervision_note(sv, "attempt %d: %s",
-			sv->journal.state.attempt, x->detail);
-	return gpc_supervision_append(sv, GPC_EVENT_LOST, data, progressed, err);
-}
-
-/* Of a job that ran while nobody was there to write that down. */
-static int note_run(struct gpc_supervision *sv, const struct gpc_exit *x,
-	bool *progressed, struct gpc_error *err)
-{
-	struct gpc_job_state *st = &sv->journal.state;
-	const struct gpc_try *t = gpc_job_state_try(st, st->attempt);
-	struct gpc_json *data;
-
-	if (x->run_started_ms <= 0 || !t || t->running_ms_at ||
-		(st->status != GPC_JOB_STARTING && st->status != GPC_JOB_SETUP))
-		return 0;
-	data = gpc_json_object();
-	gpc_json_set_int(data, "attempt", st->attempt);
-	gpc_json_set_str(data, "phase", "running");
-	/* A clock that is off is not believed. */
-	if (x->run_started_ms >= t->started_ms &&
-		x->run_started_ms <= gpc_wall_ms())
-		gpc_json_set_int(data, "at_ms", x->run_started_ms);
-	return gpc_supervision_append(sv, GPC_EVENT_PHASE, data, progressed,
-		err);
-}
-
-static int settle(struct gpc_supervision *sv, const struct gpc_exit *x,
-	bool *progressed, struct gpc_error *err)
-{
-	int64_t before = sv->journal.state.n;
-	enum gpc_reason reason = x->reason;
-	int r = note_run(sv, x, progressed, err);
-
-	if (r == 0 && sv->journal.state.n == before)
-		r = gpc_supervision_note_checkpoint(sv, progressed, err);
-	if (r < 0 || sv->journal.state.n != before)
-		return r;
-	sv->ran_ms = x->ran_ms;
-	sv->over_ms = x->at_ms;
-	if (gpc_recover_goes_on(&sv->policy, &sv->journal.state, x)) {
-		r = lose(sv, x, progressed, err);
-	} else {
-		if (sv->journal.state.cancel && reason != GPC_REASON_COMPLETED)
-			reason = GPC_REASON_CANCELLED;
-		if (x->detail)
-			gpc_supervision_note(sv, "%s", x->detail);
-		r = gpc_supervision_end(sv, reason, x->code, x->signal, x->rank,
-			progressed, err);
-	}
-	sv->ran_ms = sv->over_ms = 0;
-	return r;
-}
-
 /* A rank's program fails soon after another rank's machine went away: that is
  * a lost node, not the program's error. So a failure of several ranks is only
  * believed once the others said how they ended, or had time to. */
@@ -315,7 +224,7 @@ static int watch_outcome(struct gpc_supervision *sv, bool partial,
 	}
 	if (wait && now - sv->failed_ms < CAUSE_MS)
 		return 0;
-	return settle(sv, &x, progressed, err);
+	return gpc_supervision_settle(sv, &x, progressed, err);
 }
 
 int gpc_supervision_cancelled(struct gpc_supervision *sv, bool *progressed,
@@ -330,7 +239,7 @@ int gpc_supervision_cancelled(struct gpc_supervision *sv, bool *progressed,
 		r = gpc_facts_outcome(sv->session->store, sv->job.id,
 			st->attempt, st->num_nodes, false, &x, &found, err);
 	if (r == 0 && found && x.reason == GPC_REASON_COMPLETED)
-		return settle(sv, &x, progressed, err);
+		return gpc_supervision_settle(sv, &x, progressed, err);
 	return r < 0 ? r : gpc_supervision_end(sv, GPC_REASON_CANCELLED, 0, 0,
 		0, progressed, err);
 }
@@ -338,18 +247,47 @@ int gpc_supervision_cancelled(struct gpc_supervision *sv, bool *progressed,
 static int node_is_gone(struct gpc_supervision *sv, const struct gpc_node *n,
 	const char *why, bool *progressed, struct gpc_error *err)
 {
-	gpc_autostr *detail = gpc_format("rank %d: %s", n->rank,
-		why ? why : "its machine is gone");
-	struct gpc_exit x = {
-		.reason = GPC_REASON_NODE_LOST, .rank = n->rank, .detail = detail,
+	gpc_auto(gpc_exit) struct gpc_exit x = {
+		.reason = GPC_REASON_NODE_LOST, .rank = n->rank,
+		.detail = gpc_format("rank %d: %s", n->rank,
+			why ? why : "its machine is gone"),
 	};
-	bool settled = false;
+	bool settled = false, wait = false;
 	/* Its last words may have been written just before it went. */
 	int r = watch_outcome(sv, true, &settled, progressed, err);
 
 	if (r < 0 || settled)
 		return r;
-	return settle(sv, &x, progressed, err);
+	gpc_supervision_last_words(sv, n, true, &x, &wait);
+	return wait ? 0 : gpc_supervision_settle(sv, &x, progressed, err);
+}
+
+/* Silent, and still there: it may have said why, and not been able to end itself. */
+static int watch_silence(struct gpc_supervision *sv, const struct gpc_node *n,
+	bool *progressed, struct gpc_error *err)
+{
+	const struct gpc_pulse *p = gpc_supervision_pulse(sv, n->attempt, n->rank);
+	int64_t silent_ms = gpc_boot_ms() - p->changed_ms;
+	bool unborn = p->beat_n < 0 && n->status == GPC_NODE_CREATED &&
+		!(gpc_provider_caps(n->provider) & GPC_PROVIDER_THIS_HOST);
+	char text[32];
+	gpc_auto(gpc_exit) struct gpc_exit x = {
+		.reason = GPC_REASON_NODE_LOST, .rank = n->rank,
+		.detail = gpc_format("rank %d: no sign of life for %s", n->rank,
+			gpc_format_duration(silent_ms / 1000 * 1000, text,
+			sizeof(text))),
+	};
+	bool wait = false, settled = false;
+	int r;
+
+	if (!gpc_supervision_last_words(sv, n, false, &x, &wait) &&
+		silent_ms < (unborn ? BIRTH_STALE_MS : BEAT_STALE_MS))
+		return 0;
+	r = gpc_supervision_destroy(sv, n, err);
+	if (r == 0)
+		r = watch_outcome(sv, true, &settled, progressed, err);
+	return r < 0 || settled ? r :
+		gpc_supervision_settle(sv, &x, progressed, err);
 }
 
 static int watch_machines(struct gpc_supervision *sv, bool *progressed,
@@ -361,7 +299,7 @@ static int watch_machines(struct gpc_supervision *sv, bool *progressed,
 	for (size_t i = 0; r == 0 && i < st->nodes.n; i++) {
 		const struct gpc_node *n = &st->nodes.v[i];
 		struct gpc_sight sight = {0};
-		struct gpc_pulse *p;
+		int64_t before = st->n;
 
 		if (n->attempt != st->attempt)
 			continue;
@@ -374,13 +312,9 @@ static int watch_machines(struct gpc_supervision *sv, bool *progressed,
 		if (sight.gone)
 			return node_is_gone(sv, n, sight.instance ?
 				sight.instance->why : NULL, progressed, err);
-		p = gpc_supervision_pulse(sv, n->attempt, n->rank);
-		if (gpc_boot_ms() - p->changed_ms < BEAT_STALE_MS)
-			continue;
-		r = gpc_supervision_destroy(sv, n, err);
-		if (r == 0)
-			return node_is_gone(sv, n, "no sign of life for 3 min",
-				progressed, err);
+		r = watch_silence(sv, n, progressed, err);
+		if (st->n != before)
+			break;          /* n may be no more */
 	}
 	return r;
 }

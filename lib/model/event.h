@@ -14,9 +14,10 @@
  *   rate       {attempt, rank, id?, rate}
  *   ready      {attempt, rank, id?, address?}
  *   phase      {attempt, phase, at_ms?, reason?}    setup | running | stopping
- *   lost       {attempt, rank, reason, code?, signal?, at_ms?, progress?}
+ *   lost       {attempt, rank, reason, code?, signal?, at_ms?, progress?, boot?}
  *                                          ends the attempt; progress: false
- *                                          counts towards no_progress
+ *                                          counts towards no_progress; boot: the
+ *                                          word of model/boot_failure.h
  *   released   {attempt, rank, id, at_ms?}
  *   supervisor {supervisor, host, boot, pid}
  *   checkpoint {attempt, checkpoint}       id "<attempt>-<n>-<label>"
@@ -29,8 +30,9 @@
  *                                          go, whoever deletes them; remove:
  *                                          the whole job goes
  *   pruned     {}                          they are gone
- *   ended      {reason, code?, signal?, rank?, at_ms?, ran_ms?}
- *                                          both as the nodes say, if they do
+ *   ended      {reason, code?, signal?, rank?, at_ms?, ran_ms?, boot?}
+ *                                          both times as the nodes say, if they
+ *                                          do; boot: as in lost
  */
 #pragma once
 #include <stdint.h>

@@ -131,6 +131,7 @@ struct gpc_try {                    /* one attempt, for status and cost */
 	int64_t started_ms, running_ms_at, ended_ms; /* running_ms_at: when run began */
 	enum gpc_reason reason;     /* why it ended */
 	int code, signal, rank;
+	char *boot;                 /* the word of model/boot_failure.h; or NULL */
 	char *resume_from;
 	char *checkpoint;           /* newest that it committed */
 	struct gpc_strv damaged;    /* newer ones than resume_from, passed over */

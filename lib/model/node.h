@@ -76,6 +76,8 @@ struct gpc_exit {                /* jobs/J/A/R/exit.json and verdict.json */
 	int64_t at_ms, run_started_ms;
 	int64_t ran_ms;              /* of `run`, by a clock that never jumps */
 	char *detail;                /* text for people, or NULL */
+	char *boot;                  /* why the node did not come so far as to run:
+	                              * a word of model/boot_failure.h, or NULL */
 	struct gpc_json *rest;
 };
 struct gpc_peer { int rank; char *address, *instance; };

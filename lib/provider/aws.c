@@ -10,6 +10,7 @@
 #include "creds/creds.h"
 #include "net/endpoint_aws.h"
 #include "provider/aws_call.h"
+#include "provider/aws_console.h"
 #include "provider/aws_instances.h"
 #include "provider/aws_launch.h"
 #include "provider/aws_notice.h"
@@ -270,6 +271,19 @@ static int aws_destroy(struct gpc_provider *p, const char *const *ids, size_t n,
 	return first;
 }
 
+static int aws_console(struct gpc_provider *p, const char *id,
+	struct gpc_buf *ret_text, struct gpc_error *err)
+{
+	struct state *s = p->state;
+	gpc_autostr *region = NULL;
+	const char *instance;
+
+	if (!gpc_aws_node_parts(id, &region, &instance))
+		return gpc_fail(err, GPC_ENOTFOUND, "no machine of EC2 is called "
+			"%s", id);
+	return gpc_aws_console(&s->aws, region, instance, ret_text, err);
+}
+
 static int aws_notice(struct gpc_provider *p, int64_t *ret_at_ms,
 	struct gpc_error *err)
 {
@@ -291,5 +305,6 @@ const struct gpc_provider_ops gpc_provider_aws = {
 	.knows = aws_knows,
 	.list = aws_list,
 	.destroy = aws_destroy,
+	.console = aws_console,
 	.notice = aws_notice,
 };

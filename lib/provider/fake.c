@@ -254,6 +254,13 @@ static int check_launch(const struct gpc_launch *l, struct gpc_error *err)
 	return 0;
 }
 
+static void dies_at(struct gpc_fake_node *n, int64_t boot_ms,
+	const struct gpc_fake_fault *f)
+{
+	n->dies_boot_ms = boot_ms;
+	gpc_set_str(&n->console, f->text);
+}
+
 static void fill_node(struct gpc_fake_node *n, const struct gpc_launch *l,
 	int index, const struct call *c)
 {
@@ -272,7 +279,7 @@ static void fill_node(struct gpc_fake_node *n, const struct gpc_launch *l,
 	if (f->fault == GPC_FAKE_HIDE)
 		n->hidden_boot_ms = c->now + f->ms;
 	if (f->fault == GPC_FAKE_DIE && (!f->index || f->index == index + 1))
-		n->dies_boot_ms = c->now + f->ms;
+		dies_at(n, c->now + f->ms, f);
 }
 
 /* Makes node `index` unless this token has it already. */
@@ -392,7 +399,7 @@ static int let_die(const struct call *c, struct gpc_fake_node *n,
 	if (f->fault != GPC_FAKE_DIE || (f->index && f->index != n->index + 1) ||
 		gone_why(n, c->dir, c->now))
 		return 0;
-	n->dies_boot_ms = c->now;
+	dies_at(n, c->now, f);
 	if (n->booted && gpc_fake_boot_stop(c->dir, n->id, err) < 0)
 		return -GPC_ETIMEOUT;
 	return gpc_fake_node_write(c->dir, n, err);
@@ -510,6 +517,31 @@ static int fake_destroy(struct gpc_provider *p, const char *const *ids,
 	return call_end(&c, r, err);
 }
 
+/* --- console ---------------------------------------------------------------- */
+
+/* All machines say that they boot; HIDE: the console is shown later. */
+static int fake_console(struct gpc_provider *p, const char *id,
+	struct gpc_buf *ret_text, struct gpc_error *err)
+{
+	gpc_auto(gpc_fake_nodes) struct gpc_fake_nodes nodes = {0};
+	const struct gpc_fake_node *n = NULL;
+	struct call c;
+	int r = call_begin(&c, p, GPC_FAKE_CONSOLE, NULL, err);
+
+	if (r == 0)
+		r = call_refused(&c, err);
+	if (r == 0)
+		r = gpc_fake_nodes_read(c.dir, &nodes, err);
+	if (r == 0)
+		n = find_node(&nodes, id);
+	if (r == 0 && (!n || !is_ours(n, p)))
+		r = gpc_fail(err, GPC_ENOTFOUND, "no machine %s", id);
+	if (r == 0 && c.fault.fault != GPC_FAKE_HIDE)
+		gpc_buf_addf(ret_text, "fake: boots\n%s\n",
+			n->console ? n->console : "");
+	return call_end(&c, r, err);
+}
+
 /* THIS_HOST: its nodes, when they boot, reach a file:// store. No FREE: what is
  * paid by the hour gets a lifetime, a question before it is bought, and caps. */
 const struct gpc_provider_ops gpc_provider_fake = {
@@ -523,4 +555,5 @@ const struct gpc_provider_ops gpc_provider_fake = {
 	.create = fake_create,
 	.list = fake_list,
 	.destroy = fake_destroy,
+	.console = fake_console,
 };

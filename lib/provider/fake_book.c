@@ -18,7 +18,8 @@ enum { MAX_BYTES = 4 << 20 };
 
 const char *const gpc_fake_op_names[] = {
 	[GPC_FAKE_OFFERS] = "offers", [GPC_FAKE_CREATE] = "create",
-	[GPC_FAKE_LIST] = "list", [GPC_FAKE_DESTROY] = "destroy", NULL
+	[GPC_FAKE_LIST] = "list", [GPC_FAKE_DESTROY] = "destroy",
+	[GPC_FAKE_CONSOLE] = "console", NULL
 };
 const char *const gpc_fake_how_names[] = {
 	[GPC_FAKE_FINE] = "none", [GPC_FAKE_NO_CAPACITY] = "no_capacity",
@@ -72,6 +73,7 @@ static const struct gpc_bind node_table[] = {
 	NODE(dies_boot_ms, I64, .flags = 0),
 	NODE(gone_boot_ms, I64, .flags = 0),
 	NODE(booted, BOOL, .flags = 0),
+	NODE(console, STR, .flags = 0),
 	NODE(why, STR, .flags = 0),
 	NODE(rest, REST, .flags = 0),
 	GPC_BIND_LAST

@@ -27,6 +27,7 @@
 
 enum gpc_fake_op {
 	GPC_FAKE_OFFERS, GPC_FAKE_CREATE, GPC_FAKE_LIST, GPC_FAKE_DESTROY,
+	GPC_FAKE_CONSOLE,
 };
 enum gpc_fake_how {
 	GPC_FAKE_FINE,
@@ -48,7 +49,8 @@ struct gpc_fake_fault {
 	int index;                   /* DIE: 1 + which node of a launch; 0 = all */
 	char *zone;
 	int64_t ms;
-	char *text;                  /* for the message, or NULL */
+	char *text;                  /* for the message; DIE: the last line of its
+	                              * console; or NULL */
 };
 struct gpc_fake_script {
 	GPC_VEC(struct gpc_fake_fault) faults;
@@ -77,6 +79,7 @@ struct gpc_fake_node {
 	int64_t gone_boot_ms;        /* released or dead since; 0 = it runs */
 	bool booted;                 /* an agent was started for it */
 	char *why;                   /* why it is gone */
+	char *console;               /* what a test made it say; or NULL */
 	struct gpc_json *rest;
 };
 void gpc_fake_node_clear(struct gpc_fake_node *n);

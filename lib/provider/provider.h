@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/cancel.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -74,6 +75,11 @@ struct gpc_provider_ops {
 	 * confirmed by a later list. */
 	int (*destroy)(struct gpc_provider *p, const char *const *ids, size_t n,
 		struct gpc_error *err);
+	/* Optional: the end of what a node wrote to its console, any bytes, at most what
+	 * ret_text takes; nothing while the provider has none to show. Asked of nodes
+	 * that are gone, or silent, before their agent was heard of. */
+	int (*console)(struct gpc_provider *p, const char *id,
+		struct gpc_buf *ret_text, struct gpc_error *err);
 	/* Optional, on a node itself: when it will be taken back, by the wall clock; 0
 	 * while nothing is said. Asked every few seconds; may take some. */
 	int (*notice)(struct gpc_provider *p, int64_t *ret_at_ms,

@@ -4,6 +4,7 @@
  * again. */
 #include "record/state.h"
 
+#include "base/str.h"
 #include "base/vec.h"
 
 #define MAX_NO_PROGRESS 2
@@ -183,6 +184,18 @@ static bool agent_fails_again(const struct gpc_job_state *st)
 		!was_resumed_between(a, b);
 }
 
+/* Two machines in a row did not begin, for the same reason: a third would not. */
+static bool boot_fails_again(const struct gpc_job_state *st)
+{
+	const struct gpc_try *a, *b;
+
+	if (st->tries.n < 2)
+		return false;
+	a = &st->tries.v[st->tries.n - 2];
+	b = &st->tries.v[st->tries.n - 1];
+	return b->boot && gpc_eq(a->boot, b->boot) && !was_resumed_between(a, b);
+}
+
 static void recover(struct plan *p)
 {
 	const struct gpc_try *t = NULL;
@@ -194,6 +207,8 @@ static void recover(struct plan *p)
 		add_end(p, GPC_REASON_AGENT_FAILED, NULL);
 	else if (!gpc_state_may_retry(p->st, p->policy, t->reason, t->code,
 		t->signal))
+		add_end(p, t->reason, t);
+	else if (boot_fails_again(p->st))
 		add_end(p, t->reason, t);
 	else if (p->st->no_progress >= MAX_NO_PROGRESS ||
 		all_die_young(p->st) || agent_fails_again(p->st))

@@ -62,7 +62,7 @@ static const struct gpc_bind phase_fields[] = {
 static const struct gpc_bind lost_fields[] = {
 	FIELD(attempt, INT, NEED), FIELD(rank, INT), REASON(NEED),
 	FIELD(code, INT), FIELD(signal, INT), FIELD(at_ms, I53),
-	FIELD(ran_ms, I53), GPC_BIND_LAST
+	FIELD(ran_ms, I53), FIELD(boot, STR), GPC_BIND_LAST
 };
 static const struct gpc_bind released_fields[] = {
 	FIELD(attempt, INT, NEED), FIELD(rank, INT, NEED), FIELD(id, STR, NEED),
@@ -93,6 +93,7 @@ static const struct gpc_bind pruning_fields[] = {
 static const struct gpc_bind ended_fields[] = {
 	REASON(NEED), FIELD(code, INT), FIELD(signal, INT), FIELD(rank, INT),
 	FIELD(detail, STR), FIELD(at_ms, I53), FIELD(ran_ms, I53),
+	FIELD(boot, STR),
 	GPC_BIND_LAST
 };
 

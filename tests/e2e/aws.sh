@@ -124,5 +124,34 @@ before=$(machines length)
 run gpc submit -y --infra aws --name roleless --max-cost 1 -- true
 is "$(($(machines length) - before))" 0 "without the nodes' profile nothing is bought"
 like "$err" "setup aws" "and says what makes it"
+# --- machines that do not boot ----------------------------------------------
+# Each in a store of its own, so that all of them fail at once; what their scripts wait
+# for is short here, and their agents die when they are born.
+control config '{"ec2": {"profiles": ["gpucloud-node"], "environment": {
+	"GPUCLOUD_BOOT_SECOND": "0.005", "GPUCLOUD_CRASH": "agent.born",
+	"GPUCLOUD_CRASH_DIR": "/tmp"}}}' >/dev/null
+bundles_fail() { # STORE FAULT
+	control faults "{\"service\": \"s3\", \"operation\": \"GetObject\", \"count\": 0,
+		\"prefix\": \"$1/blobs/\", $2}" >/dev/null
+}
+bundles_fail denied '"do": "error", "status": 403, "code": "AccessDenied"'
+bundles_fail cut '"do": "reset"'
+bundles_fail spoiled '"do": "corrupt", "at": 1000'
+for job in denied cut spoiled dies-young; do
+	gpc submit -q -y -d --store "s3://bucket/$job" --infra aws --name "$job" -- true >/dev/null
+	ok $? "$job is submitted"
+done
+boot_failed() { # JOB MACHINES REASON WORD WORDS
+	run gpc wait --store "s3://bucket/$1" "$1"
+	is "$rc:$(machines "map(select(.tags[\"gpucloud-job\"] | startswith(\"$1-\"))) |
+		length"):$(gpc status --store "s3://bucket/$1" "$1" -o json |
+		jq -r '[.. | .attempts? // empty | .[] | .reason + " " + .boot] | unique |
+			join(",")')" "125:$2:$3 $4" "$1: machines and reason"
+	like "$(gpc status --store "s3://bucket/$1" "$1")" "$5" "$1: in words, with what to do"
+}
+boot_failed denied 1 auth access_denied "may not use the store: 403 AccessDenied .allow"
+boot_failed cut 2 store_unreachable no_network "does not reach the store: .*subnet needs a way"
+boot_failed spoiled 1 agent_failed bad_checksum "not what was uploaded"
+boot_failed dies-young 2 agent_failed agent_died "agent was killed by signal 9"
 stop_fakecloud
 finish

@@ -163,7 +163,7 @@ class Instances:
         self.done(p, dry)
         text = machine.boot.text() if machine.boot else b""
         return [("instanceId", machine.id), ("timestamp", iso(time.time())),
-                ("output", base64.b64encode(text).decode())]
+                ("output", base64.encodebytes(text).decode())]
 
     def do_create_tags(self, request, p, dry):
         ids, tags = p.texts("ResourceId"), read_tags(p)

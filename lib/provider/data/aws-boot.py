@@ -1,46 +1,67 @@
-import base64, datetime, hashlib, hmac, json, os, subprocess, tarfile, time
+import base64, errno, hashlib, hmac, io, json, os, re, ssl, subprocess, tarfile, time
 import urllib.error, urllib.parse, urllib.request
 
 C = json.loads(base64.b64decode("@CONFIG@").decode())
 TOP = "/var/lib/gpucloud"
 IMDS = os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://169.254.169.254")
+# For tests: the times below, in these seconds.
+SECOND = float(os.environ.get("GPUCLOUD_BOOT_SECOND", "1"))
 # The metadata service is never behind a proxy; the store may be.
 direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Failed(Exception):
-    pass
+    """By a word of gpucloud-aws(7); for so many seconds it may still come right."""
+
+    def __init__(self, word, why, wait=0):
+        Exception.__init__(self, "%s: %s" % (word, " ".join(str(why).split())))
+        self.wait = wait
 
 
-def patient(what, seconds, work):
-    """Tries until it works; Failed at once when it says that it never will."""
-    end = time.monotonic() + seconds
-    pause = 0.2
+def patient(word, seconds, work):
+    """Tries until it works. A failure without a name is this word's."""
+    begin = time.monotonic()
+    pause = 0.1
     while True:
         try:
             return work()
-        except Failed:
-            raise
-        except Exception as why:
-            if time.monotonic() > end:
-                raise Failed("%s: %s" % (what, why))
+        except Failed as found:
+            failed = found
+        except OSError as found:
+            failed = named(found) or Failed(word, found, seconds)
+        if time.monotonic() - begin >= failed.wait * SECOND:
+            raise failed
         time.sleep(pause)
         pause = min(pause * 2, 5)
+
+
+def named(found):
+    inner = getattr(found, "reason", found)
+    if isinstance(inner, ssl.SSLError) and "CERTIFICATE_VERIFY" in str(inner):
+        return Failed("bad_certificate", inner)
+    if found.errno in (errno.ENOSPC, errno.EDQUOT):
+        return Failed("no_space", found)
+    return None
 
 
 def metadata():
     def ask(method, path, headers):
         request = urllib.request.Request(IMDS.rstrip("/") + "/latest/" + path,
                                          headers=headers, method=method)
-        return direct.open(request, timeout=5).read().decode()
+        try:
+            return direct.open(request, timeout=5).read().decode()
+        except urllib.error.HTTPError as refused:
+            if refused.code == 404 and "/iam/" in path:
+                raise Failed("no_profile", "no role in the metadata", 30)
+            raise
 
     token = ask("PUT", "api/token", {"x-aws-ec2-metadata-token-ttl-seconds": "21600"})
     headers = {"x-aws-ec2-metadata-token": token}
     get = lambda path: ask("GET", "meta-data/" + path, headers)
-    role = get("iam/security-credentials/").split()[0]
-    keys = json.loads(get("iam/security-credentials/" + role))
+    role = (get("iam/security-credentials/").split() or [""])[0]
+    keys = json.loads(get("iam/security-credentials/" + role)) if role else {}
     if "AccessKeyId" not in keys:
-        raise OSError("no keys yet")
+        raise Failed("no_profile", keys.get("Message") or "no keys in the metadata", 60)
     return get("instance-id"), get("placement/region"), keys
 
 
@@ -51,7 +72,7 @@ def mac(key, text):
 def signed(url, region, keys):
     """The headers of a GET of S3, by Signature Version 4."""
     parts = urllib.parse.urlsplit(url)
-    stamp = datetime.datetime.utcnow().strftime("%Y%m%dT%H%M%SZ")
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     empty = hashlib.sha256(b"").hexdigest()
     headers = {"host": parts.netloc, "x-amz-content-sha256": empty, "x-amz-date": stamp}
     if keys.get("Token"):
@@ -70,49 +91,95 @@ def signed(url, region, keys):
     return headers
 
 
-def fetch(url, region, keys, path):
-    request = urllib.request.Request(url, headers=signed(url, region, keys))
+def refusal(refused):
+    """What S3 says no with. Rights that were given a moment ago are not seen yet."""
+    said = refused.read(4096).decode("utf-8", "replace")
+    code = (re.findall("<Code>([^<]*)", said) or [""])[0]
+    why = "%d %s" % (refused.code, code)
+    if code == "RequestTimeTooSkewed":
+        return Failed("bad_clock", why, 60)
+    if code == "NoSuchBucket":
+        return Failed("no_bucket", why, 10)
+    if refused.code == 404:
+        return Failed("no_bundle", why, 10)
+    if refused.code in (301, 307) or code == "AuthorizationHeaderMalformed":
+        return Failed("wrong_region", why)
+    if refused.code in (401, 403):
+        return Failed("access_denied", why, 60)
+    return Failed("store_error", why, 120)
+
+
+def fetch():
+    request = urllib.request.Request(C["url"], headers=signed(
+        C["url"], C["region"], metadata()[2]))
     try:
-        reply = urllib.request.urlopen(request, timeout=60)
+        data = store.open(request, timeout=60).read()
     except urllib.error.HTTPError as refused:
-        said = refused.read(500).decode("utf-8", "replace")
-        if refused.code in (301, 400, 404):
-            raise Failed("no_bundle: %d %s" % (refused.code, said))
-        raise OSError("%d %s" % (refused.code, said))
-    total = hashlib.sha256()
-    with open(path, "wb") as out:
-        for chunk in iter(lambda: reply.read(1 << 20), b""):
-            total.update(chunk)
-            out.write(chunk)
-    if total.hexdigest() != C["sha256"]:
-        raise OSError("bad_checksum: the bundle is not what was uploaded")
+        raise refusal(refused)
+    if hashlib.sha256(data).hexdigest() != C["sha256"]:
+        raise Failed("bad_checksum", "%d bytes of another sum than %s" % (
+            len(data), C["sha256"]))
+    return data
 
 
-def run():
-    ident, region, keys = patient("no_metadata", 120, metadata)
-    folder = os.path.join(TOP, "node")
-    os.makedirs(folder, 0o700, exist_ok=True)
-    archive = os.path.join(TOP, "bundle.tar.gz")
-    patient("no_store", 300, lambda: fetch(C["url"], C["region"], metadata()[2], archive))
-    with tarfile.open(archive) as packed:
-        packed.extractall(os.path.join(TOP, "bundle"))
-    os.unlink(archive)
+def trust():
+    """Whom the store is believed by: this system's authorities, or the one named."""
+    if not C.get("ca"):
+        return urllib.request.build_opener()
+    with open(TOP + "/ca.pem", "w") as out:
+        out.write(C["ca"])
+    C["env"]["GPUCLOUD_CA_FILE"] = TOP + "/ca.pem"
+    context = ssl.create_default_context(cafile=TOP + "/ca.pem")
+    return urllib.request.build_opener(urllib.request.HTTPSHandler(context=context))
+
+
+def machine(path):
+    """What a program is for: e_machine of its header."""
+    with open(path, "rb") as source:
+        return source.read(20)[18:]
+
+
+def unpack(data):
+    safe = {"filter": "tar"} if hasattr(tarfile, "tar_filter") else {}
+    with tarfile.open(fileobj=io.BytesIO(data)) as packed:
+        packed.extractall(TOP + "/bundle", **safe)
+    if machine(TOP + "/bundle/bin/gpucloud") != machine("/proc/self/exe"):
+        raise Failed("wrong_arch", "the machine is " + os.uname().machine)
+
+
+def describe(region, ident, path):
     node = C["node"]
     with open("/proc/sys/kernel/random/boot_id") as source:
         node["boot"] = source.read().strip()
     node["id"] = "%s/%s" % (region, ident)
     node["created_ms"] = int(time.time() * 1000)
-    node["created_boot_ms"] = int(time.clock_gettime(time.CLOCK_BOOTTIME) * 1000)
-    with open(os.path.join(folder, "node.json"), "w") as out:
+    node["created_boot_ms"] = int(time.clock_gettime(7) * 1000)  # since boot, as Linux
+    with open(path + "/node.json", "w") as out:                  # counts its clocks
         json.dump(node, out)
-    print("gpucloud: node %s starts" % node["id"], flush=True)
-    program = os.path.join(TOP, "bundle", "gpucloud")
-    env = dict(os.environ, HOME="/root", **C["env"])
-    code = subprocess.call([program, "agent", "--launch", folder], env=env)
-    print("gpucloud: node %s ends (%d)" % (node["id"], code), flush=True)
+    return node["id"]
+
+
+def run():
+    os.makedirs(TOP + "/node", 0o700, exist_ok=True)
+    ident, region, _ = patient("no_metadata", 120, metadata)
+    unpack(patient("no_network", 120, fetch))
+    name = describe(region, ident, TOP + "/node")
+    print("gpucloud: node %s starts" % name, flush=True)
+    code = subprocess.call([TOP + "/bundle/gpucloud", "agent", "--launch", TOP + "/node"],
+                           env=dict(os.environ, HOME="/root", **C["env"]))
+    with open(TOP + "/node/node.json") as source:
+        why = json.load(source).get("why", "")
+    print("gpucloud: node %s ends (%d): %s" % (name, code, why), flush=True)
+    if code or why.startswith("its agent"):
+        raise Failed("agent_died", why or "it ended with %d" % code)
 
 
 try:
+    store = trust()
     run()
-except Exception as why:
+except Failed as why:
     print("gpucloud: boot failed: %s" % why, flush=True)
+except Exception as why:
+    print("gpucloud: boot failed: %s" % (
+        isinstance(why, OSError) and named(why) or
+        "script_failed: %s: %s" % (type(why).__name__, why)), flush=True)
