@@ -128,7 +128,7 @@ like "$err" "setup aws" "and says what makes it"
 # Each in a store of its own, so that all of them fail at once; what their scripts wait
 # for is short here, and their agents die when they are born.
 control config '{"ec2": {"profiles": ["gpucloud-node"], "environment": {
-	"GPUCLOUD_BOOT_SECOND": "0.005", "GPUCLOUD_CRASH": "agent.born",
+	"GPC_BOOT_SECOND": "0.005", "GPUCLOUD_CRASH": "agent.born",
 	"GPUCLOUD_CRASH_DIR": "/tmp"}}}' >/dev/null
 bundles_fail() { # STORE FAULT
 	control faults "{\"service\": \"s3\", \"operation\": \"GetObject\", \"count\": 0,

@@ -5,7 +5,7 @@ C = json.loads(base64.b64decode("@CONFIG@").decode())
 TOP = "/var/lib/gpucloud"
 IMDS = os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://169.254.169.254")
 # For tests: the times below, in these seconds.
-SECOND = float(os.environ.get("GPUCLOUD_BOOT_SECOND", "1"))
+SECOND = float(os.environ.get("GPC_BOOT_SECOND", "1"))
 # The metadata service is never behind a proxy; the store may be.
 direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
