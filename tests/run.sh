@@ -13,7 +13,7 @@ set -u
 PACKAGES="gcc libc6-dev binutils clang libclang-rt-14-dev meson ninja-build
 	pkg-config openssl ca-certificates libcjson-dev libyaml-dev libarchive-dev libssl-dev libexpat1-dev
 	libcurl4-openssl-dev libcmocka-dev
-	curl scdoc groff-base shellcheck bash zsh fish git zstd jq strace faketime procps python3
+	curl openssh-client openssh-server scdoc groff-base shellcheck bash zsh fish git zstd jq strace faketime procps python3
 	python3-numpy python3-torch python3-boto3 nginx wamerican"
 OPTIONAL="libclang-rt-14-dev" # absent elsewhere: fewer checks
 

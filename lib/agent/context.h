@@ -57,6 +57,7 @@ struct gpc_stop {
 
 struct gpc_saver;
 struct gpc_mirrors;
+struct gpc_agent_ssh;
 
 struct gpc_agent {
 	const struct gpc_agent_options *options;
@@ -91,6 +92,7 @@ struct gpc_agent {
 	struct gpc_notice *notice;    /* notice.c; NULL: nobody tells */
 	struct gpc_saver *saver;
 	struct gpc_mirrors *mirrors;  /* NULL: no bucket gets anything back */
+	struct gpc_agent_ssh *ssh;    /* ssh.h; NULL: nobody asked for it */
 	struct gpc_cgroup *cgroup;
 	struct gpc_nvml *nvml;
 

@@ -26,6 +26,7 @@
 #include "agent/prepare.h"
 #include "agent/requests.h"
 #include "agent/restore.h"
+#include "agent/ssh.h"
 #include "agent/system.h"
 #include "agent/thrift.h"
 #include "base/crash.h"
@@ -385,6 +386,7 @@ static void tick(struct gpc_agent *a, int64_t now_ms)
 	}
 	gpc_saver_tick(a, now_ms);
 	gpc_mirrors_tick(a, now_ms);
+	gpc_agent_ssh_tick(a, now_ms);
 	gpc_agent_stop_tick(a, now_ms);
 	if (now_ms >= a->beat_due_ms)
 		gpc_agent_beat(a);
@@ -399,9 +401,10 @@ static int timeout_ms(const struct gpc_agent *a, int64_t now_ms)
 	for (size_t i = 0; i < sizeof(due) / sizeof(*due); i++)
 		if (due[i] - now_ms < left)
 			left = due[i] - now_ms;
-	/* Steps that wait for others, or for processes to go. */
-	if (a->step != GPC_STEP_RESTORE && a->step != GPC_STEP_SETUP
-		&& a->step != GPC_STEP_RUN && left > STEP_MS)
+	/* Steps that wait for others, or for processes to go or come. */
+	if (left > STEP_MS && (gpc_agent_ssh_is_busy(a) ||
+		(a->step != GPC_STEP_RESTORE && a->step != GPC_STEP_SETUP
+		&& a->step != GPC_STEP_RUN)))
 		left = STEP_MS;
 	return left < 0 ? 0 : (int)left;
 }

@@ -36,7 +36,7 @@ static bool may_look(struct gpc_agent *a)
 	return true;
 }
 
-static int free_port(const char *address)
+int gpc_peers_free_port(const char *address)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET };
 	socklen_t len = sizeof(in);
@@ -57,10 +57,10 @@ void gpc_peers_self(struct gpc_agent *a)
 	 * the same ports; elsewhere only for one address. */
 	snprintf(a->address, sizeof(a->address), "127.%d.%d.%d", n >> 16 & 255,
 		n >> 8 & 255, n & 255);
-	if (free_port(a->address) == 0)
+	if (gpc_peers_free_port(a->address) == 0)
 		snprintf(a->address, sizeof(a->address), "127.0.0.1");
 	if (a->rank == 0)
-		a->master_port = free_port(a->address);
+		a->master_port = gpc_peers_free_port(a->address);
 }
 
 static void add_peer(struct gpc_peers *p, int rank, const char *address,

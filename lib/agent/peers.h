@@ -4,6 +4,9 @@
 
 /* Chooses our address and, as rank 0, a free port. */
 void gpc_peers_self(struct gpc_agent *a);
+/* A TCP port that is free at an address of this machine; 0: there is none, or the
+ * address is not this machine's. */
+int gpc_peers_free_port(const char *address);
 /* True once a->peers is complete. Rank 0 makes it from all first beats. */
 bool gpc_peers_ready(struct gpc_agent *a);
 /* recovery.barrier: says that this rank is ready; true once all are. */

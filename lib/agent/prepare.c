@@ -12,6 +12,7 @@
 #include "agent/mirror.h"
 #include "agent/peers.h"
 #include "agent/restore.h"
+#include "agent/ssh.h"
 #include "base/crash.h"
 #include "base/fd.h"
 #include "base/path.h"
@@ -134,6 +135,7 @@ int gpc_prepare(struct gpc_agent *a, struct gpc_error *err)
 void gpc_prepare_undo(struct gpc_agent *a)
 {
 	gpc_ask_close(a);
+	gpc_agent_ssh_close(a);
 	gpc_notice_close(a);
 	gpc_worker_free(a->worker);
 	gpc_saver_free(a->saver);

@@ -7,6 +7,7 @@
 
 #include "agent/checkpoint.h"
 #include "agent/notice.h"
+#include "agent/ssh.h"
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/time.h"
@@ -81,6 +82,9 @@ static int on_event(void *arg, const struct gpc_event *e)
 		break;
 	case GPC_EVENT_SIGNAL:
 		on_signal(a, e);
+		break;
+	case GPC_EVENT_SSH:
+		gpc_agent_ssh_ask(a, e);
 		break;
 	case GPC_EVENT_LOST:
 		if (attempt == a->attempt)

@@ -12,6 +12,7 @@
 #include "agent/context.h"
 #include "agent/facts.h"
 #include "agent/mirror.h"
+#include "agent/ssh.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "provider/procs.h"
@@ -68,12 +69,19 @@ void gpc_agent_stop(struct gpc_agent *a, enum gpc_reason reason,
 		begin_end(a, grace_ms);
 }
 
-static void signal_all(int signal)
+/* Marks what is the job's: not the SSH server of this node, and who is logged in. */
+static void list_job(const struct gpc_agent *a, struct gpc_procs *ret_p)
+{
+	gpc_procs_list(ret_p);
+	gpc_procs_below(ret_p, getpid());
+	gpc_procs_spare(ret_p, gpc_agent_ssh_pid(a));
+}
+
+static void signal_all(const struct gpc_agent *a, int signal)
 {
 	gpc_auto(gpc_procs) struct gpc_procs p = {0};
 
-	gpc_procs_list(&p);
-	gpc_procs_below(&p, getpid());
+	list_job(a, &p);
 	for (size_t i = 0; i < p.n; i++)
 		if (p.v[i].below)
 			kill(p.v[i].pid, signal);
@@ -89,7 +97,7 @@ static void kill_everything(struct gpc_agent *a)
 	a->stop.killed = true;
 	if (a->group > 0)
 		kill(-a->group, SIGKILL);
-	signal_all(SIGKILL);
+	signal_all(a, SIGKILL);
 }
 
 void gpc_agent_stop_tick(struct gpc_agent *a, int64_t now_ms)
@@ -114,8 +122,7 @@ void gpc_agent_signal(struct gpc_agent *a, int signal)
 
 	if (a->child <= 0)
 		return;
-	gpc_procs_list(&p);
-	gpc_procs_below(&p, getpid());
+	list_job(a, &p);
 	for (size_t i = 0; i < p.n; i++) {
 		if (!p.v[i].below || !gpc_proc_catches(p.v[i].pid, signal))
 			continue;
@@ -141,8 +148,7 @@ bool gpc_agent_handles(const struct gpc_agent *a, int signal)
 
 	if (a->child <= 0)
 		return false;
-	gpc_procs_list(&p);
-	gpc_procs_below(&p, getpid());
+	list_job(a, &p);
 	for (size_t i = 0; i < p.n; i++)
 		if (p.v[i].below && gpc_proc_catches(p.v[i].pid, signal))
 			return true;
@@ -213,6 +219,26 @@ void gpc_agent_reap(struct gpc_agent *a)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		if (pid == a->child)
 			leader_ended(a, status);
+		else if (pid == gpc_agent_ssh_pid(a))
+			gpc_agent_ssh_ended(a);
+}
+
+/* A process that was begun between two of its looks is met by the second one. */
+static bool only_ssh_is_left(struct gpc_agent *a)
+{
+	if (!gpc_agent_ssh_pid(a))
+		return false;
+	for (int i = 0; i < 2; i++) {
+		gpc_auto(gpc_procs) struct gpc_procs p = {0};
+
+		list_job(a, &p);
+		if (!p.n)             /* nothing can be seen here */
+			gpc_agent_ssh_close(a);
+		gpc_vec_each(x, &p)
+			if (x->below)
+				return false;
+	}
+	return gpc_agent_ssh_pid(a) > 0;
 }
 
 bool gpc_agent_cleared(struct gpc_agent *a, int64_t now_ms)
@@ -222,12 +248,14 @@ bool gpc_agent_cleared(struct gpc_agent *a, int64_t now_ms)
 	gpc_agent_reap(a);
 	if (waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD)
 		return true;
+	if (only_ssh_is_left(a))
+		return true;
 	if (a->stop.asked)            /* it may be saving behind its shell */
 		until = a->stop.kill_ms;
 	if (now_ms >= until)
 		kill_everything(a);
 	else if (!a->leftovers_told)
-		signal_all(SIGTERM);
+		signal_all(a, SIGTERM);
 	a->leftovers_told = true;
 	return false;
 }

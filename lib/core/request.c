@@ -152,6 +152,29 @@ int gpc_request_signal(struct gpc_session *s, const char *job, const char *name,
 	return ask_live(s, job, GPC_EVENT_SIGNAL, data, "signal", NULL, err);
 }
 
+int gpc_request_ssh(struct gpc_session *s, const char *job, int rank,
+	const char *key, bool opens, struct gpc_error *err)
+{
+	gpc_auto(gpc_journal) struct gpc_journal j = {0};
+	int r = open_journal(s, job, &j, err);
+
+	for (int i = 0; r == 0 && i < REQUEST_TRIES; i++) {
+		struct gpc_json *data;
+
+		if (gpc_job_state_is_over(&j.state))
+			return gpc_fail(err, GPC_ECONFLICT, "job %s has ended and "
+				"has no node any more", job);
+		data = gpc_json_object();
+		gpc_json_set_int(data, "rank", rank);
+		gpc_json_set_str(data, "key", key);
+		gpc_json_set_bool(data, "opens", opens);
+		r = try_append(s, &j, GPC_EVENT_SSH, data, err);
+		if (r > 0)
+			return 0;
+	}
+	return r < 0 ? r : too_busy(job, err);
+}
+
 void gpc_request_attention(struct gpc_session *s, const struct gpc_view *v)
 {
 	struct gpc_error why = {0};

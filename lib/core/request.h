@@ -15,6 +15,11 @@ int gpc_request_save(struct gpc_session *s, const char *job, const char *label,
 /* name: "TERM", "SIGUSR1", "interrupt"; rank < 0 = all. */
 int gpc_request_signal(struct gpc_session *s, const char *job, const char *name,
 	int rank, struct gpc_error *err) gpc_must_check;
+/* The node of this rank is to let the holder of this public key in (model/ssh.h), also
+ * when the job has ended and the node is still there. opens: with that a way to it may
+ * be made at its provider, which is looked for once the job's last node is gone. */
+int gpc_request_ssh(struct gpc_session *s, const char *job, int rank,
+	const char *key, bool opens, struct gpc_error *err) gpc_must_check;
 /* Lists a job that has not ended, or still holds nodes, for the supervisors once
  * more: its entry may have gone with an end that the journal has lost. */
 void gpc_request_attention(struct gpc_session *s, const struct gpc_view *v);

@@ -11,6 +11,7 @@
 #include "core/facts.h"
 #include "core/recover.h"
 #include "core/remains.h"
+#include "core/ssh.h"
 #include "core/supervision.h"
 #include "record/index.h"
 #include "record/job.h"
@@ -341,6 +342,7 @@ static int close_job(struct gpc_supervision *sv, bool *ret_done,
 	*ret_done = sv->closed;
 	if (r < 0 || sv->closed || reopened)
 		return r;
+	gpc_ssh_forget(sv->session, sv->job.id);
 	sweep_remains(sv);              /* which may take a while */
 	r = is_end_current(sv, &current, err);
 	if (r < 0 || !current)

@@ -22,6 +22,9 @@
  *   supervisor {supervisor, host, boot, pid}
  *   checkpoint {attempt, checkpoint}       id "<attempt>-<n>-<label>"
  *   cancel     {now}    save {label?}    signal {signal, rank?}
+ *   ssh        {rank, key, opens?}         the node of this rank lets the holder of
+ *                                          a public key in; opens: with that, a
+ *                                          way to it may have been made
  *   update     {cost?, time_ms?, priority?, notify?}   from now on; notify: a
  *                                          list as in the spec, [] = nobody
  *   resume     {checkpoint?}               after an end: back to PENDING
@@ -48,7 +51,7 @@ enum gpc_event_type {
 	GPC_EVENT_SUPERVISOR, GPC_EVENT_CHECKPOINT, GPC_EVENT_CANCEL,
 	GPC_EVENT_SAVE, GPC_EVENT_SIGNAL, GPC_EVENT_UPDATE, GPC_EVENT_RESUME,
 	GPC_EVENT_PRUNE, GPC_EVENT_PRUNING, GPC_EVENT_PRUNED,
-	GPC_EVENT_ENDED,
+	GPC_EVENT_ENDED, GPC_EVENT_SSH,
 	GPC_EVENT__COUNT,
 };
 extern const char *const gpc_event_type_names[];

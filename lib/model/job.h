@@ -156,6 +156,8 @@ struct gpc_job_state {
 	char *checkpoint;           /* newest complete one: what an attempt resumes from */
 	char *supervisor;           /* random id of the `supervisor` event that holds */
 	bool cancel, cancel_now;    /* asked for */
+	bool opened;                /* ways to its nodes may have been made, which
+	                             * are closed once the last node is gone */
 	bool pruning;               /* what goes stands in event pruning_n */
 	int64_t pruning_n;
 	bool removing;              /* the whole job goes: it can never be resumed */

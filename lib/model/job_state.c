@@ -71,6 +71,7 @@ static const struct gpc_bind state_fields[] = {
 	GPC_BIND(gpc_job_state, supervisor, STR),
 	GPC_BIND(gpc_job_state, cancel, BOOL),
 	GPC_BIND(gpc_job_state, cancel_now, BOOL),
+	GPC_BIND(gpc_job_state, opened, BOOL),
 	GPC_BIND(gpc_job_state, pruning, BOOL),
 	GPC_BIND(gpc_job_state, pruning_n, I53),
 	GPC_BIND(gpc_job_state, removing, BOOL),

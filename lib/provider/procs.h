@@ -22,6 +22,8 @@ void gpc_procs_list(struct gpc_procs *ret_p);
 /* Marks the descendants of root (not root itself) that are no zombies; returns
  * how many there are. */
 size_t gpc_procs_below(struct gpc_procs *p, pid_t root);
+/* Takes the mark from root and its descendants. */
+void gpc_procs_spare(struct gpc_procs *p, pid_t root);
 void gpc_procs_clear(struct gpc_procs *p);
 GPC_CLEANUP_VALUE(gpc_procs);
 

@@ -139,6 +139,21 @@ size_t gpc_procs_below(struct gpc_procs *p, pid_t root)
 	return n;
 }
 
+void gpc_procs_spare(struct gpc_procs *p, pid_t root)
+{
+	struct gpc_procs spared = {0};
+
+	if (root <= 0)
+		return;
+	gpc_vec_each(x, p)
+		*gpc_vec_push(&spared) = *x;
+	gpc_procs_below(&spared, root);
+	for (size_t i = 0; i < p->n; i++)
+		if (spared.v[i].below || p->v[i].pid == root)
+			p->v[i].below = false;
+	gpc_procs_clear(&spared);
+}
+
 void gpc_procs_clear(struct gpc_procs *p)
 {
 	gpc_vec_free(p);

@@ -16,6 +16,12 @@ size_t gpc_procs_below(struct gpc_procs *p, pid_t root)
 	return 0;
 }
 
+void gpc_procs_spare(struct gpc_procs *p, pid_t root)
+{
+	(void)p;
+	(void)root;
+}
+
 void gpc_procs_clear(struct gpc_procs *p)
 {
 	gpc_vec_free(p);

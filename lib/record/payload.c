@@ -96,6 +96,10 @@ static const struct gpc_bind ended_fields[] = {
 	FIELD(boot, STR),
 	GPC_BIND_LAST
 };
+static const struct gpc_bind ssh_fields[] = {
+	FIELD(rank, INT), FIELD(key, STR, NEED), FIELD(opens, BOOL),
+	GPC_BIND_LAST
+};
 
 static const struct gpc_bind *const all[GPC_EVENT__COUNT] = {
 	[GPC_EVENT_SUBMITTED] = submitted_fields,
@@ -119,6 +123,7 @@ static const struct gpc_bind *const all[GPC_EVENT__COUNT] = {
 	[GPC_EVENT_PRUNING] = pruning_fields,
 	[GPC_EVENT_PRUNED] = no_fields,
 	[GPC_EVENT_ENDED] = ended_fields,
+	[GPC_EVENT_SSH] = ssh_fields,
 };
 
 const struct gpc_bind *gpc_payload_fields(enum gpc_event_type type)

@@ -20,10 +20,10 @@ struct gpc_payload {
 	int attempt, rank, code, signal, num_nodes;
 	int64_t intent, at_ms, ran_ms;
 	char *id, *address, *checkpoint, *supervisor, *token, *resume_from;
-	char *detail, *damage, *boot;
+	char *detail, *damage, *boot, *key;
 	enum gpc_phase_event phase;
 	enum gpc_reason reason;
-	bool now, uncounted, remove;
+	bool now, uncounted, remove, opens;
 	int keep;
 	int64_t time_ms;
 	struct gpc_money rate, cost;

@@ -42,6 +42,7 @@ static const signed char next_status[GPC_EVENT__COUNT][GPC_JOB__COUNT] = {
 	[GPC_EVENT_PRUNING] =      {NO,   NO,   NO,   NO,   NO,   NO,   NO,   SAME, SAME, SAME},
 	[GPC_EVENT_PRUNED] =       {NO,   NO,   NO,   NO,   NO,   NO,   NO,   SAME, SAME, SAME},
 	[GPC_EVENT_ENDED] =        {VARY, VARY, VARY, VARY, VARY, VARY, VARY, NO,   NO,   NO},
+	[GPC_EVENT_SSH] =          {ALL},
 };
 
 /* --- for all of them --------------------------------------------------- */
@@ -86,6 +87,7 @@ static int (*const handlers[GPC_EVENT__COUNT])(struct gpc_step *s,
 	[GPC_EVENT_PRUNING] = gpc_on_pruning,
 	[GPC_EVENT_PRUNED] = gpc_on_pruned,
 	[GPC_EVENT_ENDED] = gpc_on_ended,
+	[GPC_EVENT_SSH] = gpc_on_ssh,
 };
 
 /* --- apply ------------------------------------------------------------- */

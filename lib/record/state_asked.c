@@ -5,6 +5,7 @@
 #include "record/state_parts.h"
 
 #include "base/str.h"
+#include "model/ssh.h"
 #include "record/checkpoint.h"
 
 int gpc_on_supervisor(struct gpc_step *s, struct gpc_error *err)
@@ -155,4 +156,15 @@ int gpc_on_pruned(struct gpc_step *s, struct gpc_error *err)
 	s->st->pruning = false;
 	s->st->pruning_n = 0;
 	return 0;
+}
+
+/* The node's agent judges once more; here it must only not be nonsense. */
+int gpc_on_ssh(struct gpc_step *s, struct gpc_error *err)
+{
+	if (!gpc_ssh_key_valid(s->p->key))
+		return gpc_fail(err, GPC_EPROTO, "$.key: no key of Ed25519");
+	if (s->p->rank < 0 || s->p->rank >= s->st->num_nodes)
+		return gpc_fail(err, GPC_EPROTO, "$.rank: out of range");
+	s->st->opened = s->st->opened || s->p->opens;
+	return gpc_on_request(s, err);
 }

@@ -42,4 +42,5 @@ int gpc_on_resume(struct gpc_step *s, struct gpc_error *err);
 int gpc_on_update(struct gpc_step *s, struct gpc_error *err);
 int gpc_on_prune(struct gpc_step *s, struct gpc_error *err);
 int gpc_on_pruning(struct gpc_step *s, struct gpc_error *err);
+int gpc_on_ssh(struct gpc_step *s, struct gpc_error *err);
 int gpc_on_pruned(struct gpc_step *s, struct gpc_error *err);
