@@ -35,7 +35,7 @@ static void note(struct gpc_check_row *row, const char *word, int r,
 {
 	if (r < 0)
 		gpc_check_failed(row, why);
-	else
+	else if (!gpc_strv_has(&row->may, word))
 		gpc_strv_add(&row->may, word);
 }
 
@@ -128,6 +128,8 @@ void gpc_check_store(struct gpc_cmd *c, struct gpc_check_row *row)
 		gpc_check_failed(row, &why);
 	else if (!r)
 		gpc_set_str(&row->identity, s->id);
+	if (row->state == GPC_CHECK_OK && gpc_store_of_nodes(s) != s)
+		try_writes(gpc_store_of_nodes(s), row);
 	if (row->state == GPC_CHECK_OK)
 		try_writes(s, row);
 	if (row->state == GPC_CHECK_OK)

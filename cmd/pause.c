@@ -7,9 +7,7 @@ enum { SLICE_MS = 50 };
 
 bool gpc_cmd_is_far(const struct gpc_session *s)
 {
-	const unsigned here = GPC_STORE_LOCAL | GPC_STORE_APPEND;
-
-	return s->store && (s->store->caps & here) != here;
+	return s->store && gpc_store_is_far(s->store);
 }
 
 void gpc_cmd_sleep(const struct gpc_cmd *c, int64_t ms)

@@ -13,6 +13,7 @@
 #include "core/recover.h"
 #include "core/supervision.h"
 #include "dep/crypto.h"
+#include "record/keys.h"
 
 #define UNCLEAR_RETRY_MS 2000
 #define STUCK_MS 60000
@@ -108,7 +109,8 @@ static void fill_launch(struct gpc_supervision *sv, struct gpc_plan *plan,
 	l->attempt = st->attempt;
 	l->count = count;
 	l->provider = gpc_strdup(plan->offers.v[0].provider);
-	l->store_url = gpc_strdup(sv->session->store->url);
+	l->store_url = gpc_strdup(
+		gpc_store_of_nodes(sv->session->store)->url);
 	gpc_vec_each(b, &sv->job.buckets)
 		gpc_strv_add(&l->buckets, b->source);
 	l->expires_ms = plan->life_ms > 0 ? gpc_wall_ms() + plan->life_ms : 0;
@@ -380,6 +382,22 @@ static int create_failed(struct gpc_supervision *sv, size_t intent,
 	}
 }
 
+/* A machine that does not find its intent where it reads the journal gives itself
+ * up. */
+static bool can_read_intent(struct gpc_supervision *sv, int64_t n)
+{
+	struct gpc_error why = {0};
+	gpc_key key;
+
+	if (gpc_store_follow(sv->session->store, gpc_key_event(key, sv->job.id,
+		n), &why) == 0)
+		return true;
+	sv->retry_ms = gpc_boot_ms() + UNCLEAR_RETRY_MS;
+	note_failure(sv, "tries again", &why);
+	sv->note_waits = true;
+	return false;
+}
+
 int gpc_supervision_create(struct gpc_supervision *sv, size_t intent,
 	bool *progressed, struct gpc_error *err)
 {
@@ -392,7 +410,7 @@ int gpc_supervision_create(struct gpc_supervision *sv, size_t intent,
 	bool current = false;
 	int r;
 
-	if (gpc_boot_ms() < sv->retry_ms)
+	if (gpc_boot_ms() < sv->retry_ms || !can_read_intent(sv, x->n))
 		return 0;
 	r = gpc_launch_read(x->request, &launch, err);
 	if (r == 0)

@@ -3,31 +3,15 @@
  * everything else there. */
 #include "core/own_folders.h"
 
-#include <string.h>
-
 #include "base/path.h"
 #include "base/str.h"
-
-#define FILE_SCHEME "file://"
-
-char *gpc_own_folder_of_store(const struct gpc_session *s)
-{
-	char *path = NULL;
-
-	if (!s->store || !gpc_starts_with(s->store->url, FILE_SCHEME) ||
-		gpc_path_absolute(s->store->url + strlen(FILE_SCHEME), &path,
-			NULL) < 0)
-		return NULL;
-	return path;
-}
 
 void gpc_own_folders_add(const struct gpc_session *s, struct gpc_strv *paths)
 {
 	const char *more[] = { s->place.state_dir, s->place.cache_dir };
-	char *store = gpc_own_folder_of_store(s);
 
-	if (store)
-		gpc_strv_take(paths, store);
+	if (s->store)
+		gpc_store_folders(s->store, paths);
 	for (size_t i = 0; i < sizeof(more) / sizeof(*more); i++) {
 		char *path = NULL;
 
@@ -39,11 +23,16 @@ void gpc_own_folders_add(const struct gpc_session *s, struct gpc_strv *paths)
 int gpc_own_folders_check(const struct gpc_session *s, const char *path,
 	struct gpc_error *err)
 {
-	gpc_autostr *store = gpc_own_folder_of_store(s);
+	gpc_auto(gpc_strv) struct gpc_strv folders = {0};
 
-	if (!store || !gpc_path_contains(store, path))
-		return 0;
-	gpc_fail(err, GPC_ECONFIG, "%s lies in the store itself", path);
-	gpc_hint(err, "copy what the job needs to a folder of your own");
-	return -GPC_ECONFIG;
+	if (s->store)
+		gpc_store_folders(s->store, &folders);
+	for (size_t i = 0; i < folders.n; i++) {
+		if (!gpc_path_contains(folders.v[i], path))
+			continue;
+		gpc_fail(err, GPC_ECONFIG, "%s lies in the store itself", path);
+		gpc_hint(err, "copy what the job needs to a folder of your own");
+		return -GPC_ECONFIG;
+	}
+	return 0;
 }

@@ -4,9 +4,7 @@
 #include "base/str.h"
 #include "core/session.h"
 
-/* The store's, absolute and owned; NULL when the store is no folder. */
-char *gpc_own_folder_of_store(const struct gpc_session *s);
-/* Appends them, absolute: the store's when it is a folder, state and cache. */
+/* Appends them, absolute: those that the store lies in, state and cache. */
 void gpc_own_folders_add(const struct gpc_session *s, struct gpc_strv *paths);
 /* GPC_ECONFIG when path, absolute, is the store or lies in it. */
 int gpc_own_folders_check(const struct gpc_session *s, const char *path,

@@ -192,10 +192,11 @@ static int open_store(struct gpc_session *s, unsigned flags,
 	}
 	if (r < 0)
 		return without_store(s, r, err);
-	if (s->options.create_store && !(s->store->caps & GPC_STORE_IF_ABSENT))
-		return holds_data_only(s, err);
-	remember_id(s);
-	return 0;
+	if (s->store->caps & GPC_STORE_IF_ABSENT) {
+		remember_id(s);
+		return 0;
+	}
+	return s->options.create_store ? holds_data_only(s, err) : 0;
 }
 
 int gpc_session_open(const struct gpc_session_options *options,

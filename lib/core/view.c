@@ -10,7 +10,6 @@
 #include "core/facts.h"
 #include "core/kept.h"
 #include "core/notify.h"
-#include "core/own_folders.h"
 #include "core/recover.h"
 #include "core/supervise.h"
 #include "model/spec_notify.h"
@@ -98,19 +97,29 @@ static int derive_end(struct gpc_session *s, struct gpc_view *v,
 	return 0;
 }
 
-/* What keeps everybody from writing keeps them from saying so as well. */
-static char *store_note(struct gpc_session *s)
+static char *folder_note(const char *path)
 {
-	gpc_autostr *path = gpc_own_folder_of_store(s);
 	struct statvfs v;
 
-	if (!path || statvfs(path, &v) < 0 || v.f_blocks == 0)
+	if (statvfs(path, &v) < 0 || v.f_blocks == 0)
 		return NULL;
 	if (v.f_flag & ST_RDONLY)
 		return gpc_format("the store's disk is read-only: %s", path);
 	if (v.f_bavail * v.f_frsize < FULL_BYTES)
 		return gpc_format("the store's disk is full: %s", path);
 	return NULL;
+}
+
+/* What keeps everybody from writing keeps them from saying so as well. */
+static char *store_note(struct gpc_session *s)
+{
+	gpc_auto(gpc_strv) struct gpc_strv folders = {0};
+	char *note = NULL;
+
+	gpc_store_folders(s->store, &folders);
+	for (size_t i = 0; !note && i < folders.n; i++)
+		note = folder_note(folders.v[i]);
+	return note;
 }
 
 static char *supervisor_note(const struct gpc_view *v)

@@ -374,8 +374,7 @@ static int outcome_is_due(struct gpc_supervision *sv, bool *ret_due,
 
 static bool checkpoints_are_due(const struct gpc_supervision *sv, int64_t now)
 {
-	/* Data may be elsewhere than the journal. */
-	if (sv->session->store->caps & GPC_STORE_APPEND)
+	if (!gpc_store_is_far(sv->session->store))
 		return now - sv->checkpoints_ms >= CHECKPOINTS_MS;
 	return sv->spec.checkpoint.path &&
 		now - sv->checkpoints_ms >= CHECKPOINTS_FAR_MS;

@@ -437,6 +437,16 @@ static void crash_after(enum gpc_event_type type)
 	}
 }
 
+/* What can be read here are copies. */
+static int not_kept_here(const struct gpc_journal *j, struct gpc_error *err)
+{
+	int r = gpc_fail(err, GPC_ECONFIG, "job %s: %s does not keep writers "
+		"apart, so nothing is recorded there", j->job, j->store->url);
+
+	gpc_hint(err, "say where its journal is: add journal=URL to the store's");
+	return r;
+}
+
 int gpc_journal_append(struct gpc_journal *j, enum gpc_event_type type,
 	struct gpc_json *data, struct gpc_error *err)
 {
@@ -453,9 +463,7 @@ int gpc_journal_append(struct gpc_journal *j, enum gpc_event_type type,
 	if (j->read_only)
 		return absent(j, err);
 	if (!(j->store->caps & GPC_STORE_IF_ABSENT))
-		return gpc_fail(err, GPC_ECONFIG, "job %s: %s does not keep "
-			"writers apart, so nothing is recorded there", j->job,
-			j->store->url);
+		return not_kept_here(j, err);
 	r = prepare(j, &e, err);
 	if (r < 0)
 		return gpc_wrap(err, r, "job %s", j->job);

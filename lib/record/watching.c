@@ -18,7 +18,7 @@ void gpc_watching_renew(struct gpc_watching *w, struct gpc_store *s,
 	gpc_autostr *text = NULL;
 	gpc_key key;
 
-	if (s->caps & GPC_STORE_APPEND ||
+	if (gpc_store_of_nodes(s)->caps & GPC_STORE_APPEND ||
 		(w->put_ms && now - w->put_ms < RENEW_MS))
 		return;
 	if (!w->id[0])

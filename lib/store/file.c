@@ -203,6 +203,11 @@ static void file_wait(struct gpc_store *s, const char *prefix, int timeout_ms)
 	gpc_file_watch_wait(f->watch, folder, timeout_ms);
 }
 
+static void file_folders(struct gpc_store *s, struct gpc_strv *paths)
+{
+	gpc_strv_add(paths, ((const struct gpc_file_state *)s->state)->path);
+}
+
 const struct gpc_store_ops gpc_store_file = {
 	.scheme = "file",
 	.state_size = sizeof(struct gpc_file_state),
@@ -218,4 +223,5 @@ const struct gpc_store_ops gpc_store_file = {
 	.unfinished = file_unfinished,
 	.drop = file_del,
 	.wait = file_wait,
+	.folders = file_folders,
 };

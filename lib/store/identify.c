@@ -4,7 +4,11 @@
  * that ignores the condition under load, or a proxy that retries, looks right
  * then. So 16 writers race for one key, several times, and exactly one of them
  * must win and find its own bytes. This is paid once, when a store is made;
- * every later open reads one small object. */
+ * every later open reads one small object.
+ *
+ * The store that has a journal's data bears the journal's name, and says that the
+ * journal is elsewhere: what it has of a journal is copies, and another journal's data
+ * must not mix with it, for each would sweep what only the other one needs. */
 #include "store/store.h"
 
 #include <pthread.h>
@@ -29,6 +33,7 @@ struct identity {
 	char *id;
 	bool journal_capable;
 	int64_t created_ms;
+	char *journal;                  /* "elsewhere", or NULL */
 	struct gpc_json *rest;
 };
 static const struct gpc_bind fields[] = {
@@ -36,6 +41,7 @@ static const struct gpc_bind fields[] = {
 	GPC_BIND(identity, id, STR, .flags = GPC_BIND_REQUIRED),
 	GPC_BIND(identity, journal_capable, BOOL, .flags = GPC_BIND_REQUIRED),
 	GPC_BIND(identity, created_ms, I64),
+	GPC_BIND(identity, journal, STR),
 	GPC_BIND(identity, rest, REST),
 	GPC_BIND_LAST
 };
@@ -139,23 +145,26 @@ int gpc_store_probe(struct gpc_store *s, bool *ret_capable,
 	return 0;
 }
 
+static int put(struct gpc_store *s, const struct identity *x, unsigned flags,
+	struct gpc_error *err)
+{
+	gpc_autoptr(gpc_json) *j = gpc_bind_write(fields, x);
+	gpc_autostr *text = gpc_json_print_pretty(j);
+
+	return gpc_store_put(s, KEY, text, strlen(text), flags, err);
+}
+
 static int create(struct gpc_store *s, struct gpc_error *err)
 {
-	gpc_auto(identity) struct identity x = {0};
-	gpc_autoptr(gpc_json) *j = NULL;
-	gpc_autostr *text = NULL;
+	gpc_auto(identity) struct identity x = { .v = FORMAT };
 	char id[ID_LENGTH + 1];
 	int r = gpc_store_probe(s, &x.journal_capable, err);
 
 	if (r < 0)
 		return r;
-	x.v = FORMAT;
 	x.id = gpc_strdup(gpc_rand_base32(id, ID_LENGTH));
 	x.created_ms = gpc_wall_ms();
-	j = gpc_bind_write(fields, &x);
-	text = gpc_json_print_pretty(j);
-	r = gpc_store_put(s, KEY, text, strlen(text),
-		x.journal_capable ? GPC_PUT_IF_ABSENT : 0, err);
+	r = put(s, &x, x.journal_capable ? GPC_PUT_IF_ABSENT : 0, err);
 	GPC_CRASH("store.identified");
 	return r == -GPC_ECONFLICT ? 0 : r;
 }
@@ -170,10 +179,10 @@ static int newer(const struct gpc_store *s, int v, struct gpc_error *err)
 	return r;
 }
 
-static int load(struct gpc_store *s, struct gpc_error *err)
+static int load(struct gpc_store *s, struct identity *ret_x,
+	struct gpc_error *err)
 {
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
-	gpc_auto(identity) struct identity x = {0};
 	gpc_autoptr(gpc_json) *j = NULL;
 	int r = gpc_store_get(s, KEY, MAX_BYTES, &b, err);
 	int64_t v;
@@ -186,34 +195,82 @@ static int load(struct gpc_store *s, struct gpc_error *err)
 	v = gpc_json_get_int(j, "v", 0);
 	if (v > FORMAT)
 		return newer(s, v > 99999 ? 99999 : (int)v, err);
-	r = gpc_bind_read(j, fields, &x, err);
+	r = gpc_bind_read(j, fields, ret_x, err);
 	if (r < 0)
 		return gpc_wrap(err, r, "%s/%s", s->url, KEY);
-	if (!*x.id || strlen(x.id) >= sizeof(s->id))
+	if (!*ret_x->id || strlen(ret_x->id) >= sizeof(s->id))
 		return gpc_fail(err, GPC_EPROTO, "%s/%s: $.id is not an id",
 			s->url, KEY);
-	memcpy(s->id, x.id, strlen(x.id) + 1);
-	if (!x.journal_capable)
-		s->caps &= ~(unsigned)GPC_STORE_IF_ABSENT;
 	return 0;
+}
+
+static int take(struct gpc_store *s, struct gpc_error *err)
+{
+	gpc_auto(identity) struct identity x = {0};
+	int r = load(s, &x, err);
+
+	if (r < 0)
+		return r;
+	memcpy(s->id, x.id, strlen(x.id) + 1);
+	if (!x.journal_capable) {
+		s->caps &= ~(unsigned)GPC_STORE_IF_ABSENT;
+		s->data_only = true;
+	}
+	return 0;
+}
+
+/* --- data whose journal is elsewhere ----------------------------------------- */
+
+static int anothers(const struct gpc_store *s, const struct gpc_store *data,
+	const struct identity *x, struct gpc_error *err)
+{
+	int r = gpc_fail(err, GPC_ECONFIG, "%s belongs to the store %s, and the "
+		"journal to %s", data->url, x->id, s->id);
+
+	gpc_hint(err, "%s, or another place for the data", x->journal ?
+		"name the journal that it had before" : "leave journal= out");
+	return r;
+}
+
+/* What a try without journal= left has no job, for it can have none. */
+static int name_data(struct gpc_store *s, struct gpc_error *err)
+{
+	struct gpc_store *data = gpc_store_of_nodes(s);
+	gpc_auto(identity) struct identity there = {0};
+	struct identity x = { .v = FORMAT, .id = s->id,
+		.created_ms = gpc_wall_ms(), .journal = (char *)"elsewhere" };
+	struct gpc_error why = {0};
+	int r = data == s ? 0 : load(data, &there, &why);
+
+	if (data == s || (r == 0 && gpc_eq(there.id, s->id)))
+		return 0;
+	if (r < 0 && r != -GPC_ENOTFOUND) {
+		if (err)
+			*err = why;
+		return r;
+	}
+	if (r == 0 && (there.journal_capable || there.journal))
+		return anothers(s, data, &there, err);
+	return put(data, &x, 0, err);
 }
 
 int gpc_store_identify(struct gpc_store *s, unsigned flags,
 	struct gpc_error *err)
 {
-	int r = load(s, err);
+	int r = take(s, err);
 
-	if (r != -GPC_ENOTFOUND)
-		return r;
-	if (!(flags & GPC_STORE_CREATE)) {
+	if (r == -GPC_ENOTFOUND && !(flags & GPC_STORE_CREATE)) {
 		r = gpc_fail(err, GPC_ENOTFOUND,
 			"%s is not a gpucloud store: it has no %s", s->url,
 			KEY);
 		gpc_hint(err, "the first `gpucloud submit` makes one");
 		return r;
 	}
-	r = create(s, err);
-	if (r < 0)
-		return gpc_wrap(err, r, "making the store %s", s->url);
-	return load(s, err);
+	if (r == -GPC_ENOTFOUND) {
+		r = create(s, err);
+		if (r < 0)
+			return gpc_wrap(err, r, "making the store %s", s->url);
+		r = take(s, err);
+	}
+	return r < 0 || !(flags & GPC_STORE_CREATE) ? r : name_data(s, err);
 }

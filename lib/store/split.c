@@ -1,28 +1,24 @@
-/* See split.h. Blobs, checkpoints, artifacts and streams are data; all else is a
- * record. So the journal's races, and what is put and read every few seconds, happen
- * where the journal lives. A list that may hold both is merged in the order of keys:
- * the records of it are kept in memory, the data streams by.
+/* See split.h. What nodes read and write is data: blobs, checkpoints, artifacts, all
+ * below an attempt, secrets, and the signs of life of readers and clients. All else is
+ * a record. So a node needs the data's store alone, and that is what it is given
+ * (gpc_store_of_nodes); the journal's races happen where the journal lives. A list
+ * that may hold both is merged in the order of keys: the records of it are kept in
+ * memory, the data streams by.
  *
- * Nodes that reach only the data's store read the journal there: each event that has
- * won, and job.json before the first, is copied to it by a plain put, which may be
- * repeated. The journal decides; a copy is never looked at here, lags behind when
- * somebody dies in between, and is made up for by whoever appends next and by the
- * supervisor (gpc_store_follow), in order, so that its reader meets no gap.
- *
- * Data is created by one writer alone, so that looking before a put is as good as
- * an if-absent that the service does not know. */
+ * Nodes read the journal where the data is, from copies (split_copy.c), which are
+ * never looked at here. */
 #include "store/split.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/encode.h"
 #include "base/str.h"
+#include "base/time.h"
 #include "base/vec.h"
+#include "store/split_copy.h"
 
 #define WORD "journal="
-#define COPY_MAX ((size_t)16 << 20)         /* as journals have events */
 
 struct split { struct gpc_store *data, *journal; };
 
@@ -41,78 +37,30 @@ static const char *past_number(const char *p)
 	return n && p[n] == '/' ? p + n + 1 : NULL;
 }
 
-static const char *past_job(const char *key)
-{
-	const char *p = gpc_starts_with(key, "jobs/") ?
-		strchr(key + strlen("jobs/"), '/') : NULL;
-
-	return p ? p + 1 : NULL;
-}
-
 static bool is_data(const char *key)
 {
-	static const char *const streams[] = {
-		"log/", "marks/", "metrics/", "agent/",
-	};
-	const char *p;
+	const char *p = gpc_split_past_job(key);
 
-	if (gpc_starts_with(key, "blobs/"))
+	if (gpc_starts_with(key, "blobs/") || gpc_starts_with(key, "secrets/"))
 		return true;
-	p = past_job(key);
-	if (!p)
-		return false;
-	if (gpc_starts_with(p, "checkpoints/") || gpc_starts_with(p,
-		"artifacts/"))
-		return true;
-	p = past_number(p);
-	if (p && gpc_starts_with(p, "blobs/"))
-		return true;
-	p = p ? past_number(p) : NULL;
-	for (size_t i = 0; p && i < sizeof(streams) / sizeof(*streams); i++)
-		if (gpc_starts_with(p, streams[i]))
-			return true;
-	return false;
+	return p && (past_number(p) || gpc_starts_with(p, "checkpoints/") ||
+		gpc_starts_with(p, "artifacts/") || gpc_eq(p, "watch") ||
+		gpc_eq(p, "tether"));
 }
 
 /* Whether a prefix can only be of records. */
 static bool is_records(const char *prefix)
 {
 	static const char *const all[] = {
-		"index/", "once/", "secrets/", "probe/", "shared/",
+		"index/", "once/", "probe/", "shared/",
 	};
-	const char *p = past_job(prefix);
+	const char *p = gpc_split_past_job(prefix);
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (gpc_starts_with(prefix, all[i]))
 			return true;
 	return p && (gpc_starts_with(p, "events/") ||
 		gpc_starts_with(p, "queue/"));
-}
-
-/* The number behind the last "/" of an event's key, or 0. */
-static int64_t event_number(const char *key)
-{
-	const char *p = past_job(key);
-	int64_t n = 0;
-
-	if (!p || !gpc_starts_with(p, "events/"))
-		return 0;
-	p += strlen("events/");
-	for (size_t i = 0; p[i] >= '0' && p[i] <= '9'; i++) {
-		if (i == 12)
-			return 0;
-		n = n * 10 + (p[i] - '0');
-		if (gpc_eq(p + i + 1, ".json"))
-			return n;
-	}
-	return 0;
-}
-
-static bool is_copied(const char *key)
-{
-	const char *p = past_job(key);
-
-	return event_number(key) > 0 || (p && gpc_eq(p, "job.json"));
 }
 
 /* This is set after the store was opened, before its first use. */
@@ -132,91 +80,16 @@ static struct gpc_store *home(struct gpc_store *s, const char *key)
 	return route(s, is_data(key));
 }
 
-/* --- copies ------------------------------------------------------------------- */
-
-/* As the journal has it. */
-static int copy(struct gpc_store *s, const char *key, struct gpc_error *err)
+/* Both as they are to be used now. */
+static struct gpc_split_copy copying(struct gpc_store *s)
 {
-	gpc_auto(gpc_buf) struct gpc_buf b = {0};
-	int r = gpc_store_get(route(s, false), key, COPY_MAX, &b, err);
-
-	return r < 0 ? r : gpc_store_put(route(s, true), key, gpc_buf_str(&b),
-		b.len, 0, err);
+	return (struct gpc_split_copy) { .from = route(s, false),
+		.to = route(s, true), .log = s->log };
 }
 
-/* That of event n beside the one of another number. */
-static void event_key(struct gpc_buf *b, const char *key, int64_t n)
+static struct gpc_store *split_of_nodes(struct gpc_store *s)
 {
-	gpc_autostr *text = gpc_format("%.*s%08" PRId64 ".json",
-		(int)(strrchr(key, '/') + 1 - key), key, n);
-
-	gpc_buf_reset(b);
-	gpc_buf_adds(b, text);
-}
-
-/* The newest event up to n that has its copy; 0 = none. */
-static int find_copied(struct gpc_store *s, const char *key, int64_t *n,
-	struct gpc_error *err)
-{
-	gpc_auto(gpc_buf) struct gpc_buf at = {0};
-	int r = -GPC_ENOTFOUND;
-
-	for (; *n > 0; --*n) {
-		event_key(&at, key, *n);
-		r = gpc_store_head(route(s, true), gpc_buf_str(&at), NULL, err);
-		if (r != -GPC_ENOTFOUND)
-			return r;
-	}
-	return 0;
-}
-
-static int copy_job(struct gpc_store *s, const char *key, struct gpc_error *err)
-{
-	gpc_autostr *job = gpc_format("%.*sjob.json",
-		(int)(strstr(key, "/events/") + 1 - key), key);
-	int r = copy(s, job, err);
-
-	return r == -GPC_ENOTFOUND ? 0 : r;     /* a journal before its job */
-}
-
-/* n: whose copy may be there. */
-static int follow_from(struct gpc_store *s, const char *key, int64_t n,
-	struct gpc_error *err)
-{
-	gpc_auto(gpc_buf) struct gpc_buf at = {0};
-	int64_t last = event_number(key);
-	int r = find_copied(s, key, &n, err);
-
-	if (r == 0 && n == 0)
-		r = copy_job(s, key, err);
-	while (r == 0 && n < last) {
-		event_key(&at, key, ++n);
-		r = copy(s, gpc_buf_str(&at), err);
-		/* Of a job that is being removed. */
-		if (r == -GPC_ENOTFOUND)
-			return 0;
-	}
-	return r;
-}
-
-static int split_follow(struct gpc_store *s, const char *key,
-	struct gpc_error *err)
-{
-	int64_t n = event_number(key);
-
-	return n ? follow_from(s, key, n, err) : 0;
-}
-
-/* What is recorded is recorded, whatever becomes of the copy. */
-static void try_follow(struct gpc_store *s, const char *key)
-{
-	int64_t n = event_number(key);
-	struct gpc_error why = {0};
-
-	/* Its own is not looked for: it has just won. */
-	if (n && follow_from(s, key, n - 1, &why) < 0)
-		gpc_log(s->log, GPC_VERBOSE, "%s has no copy yet: %s", key,
-			why.msg);
+	return route(s, true);
 }
 
 /* --- operations ------------------------------------------------------------- */
@@ -232,22 +105,20 @@ static int split_get(struct gpc_store *s, const char *key, int64_t offset,
 static int split_put(struct gpc_store *s, const char *key,
 	const struct gpc_body *body, unsigned flags, struct gpc_error *err)
 {
-	struct gpc_store *to = home(s, key);
-	int r;
+	const struct gpc_split_copy c = copying(s);
+	int r = gpc_store_put_body(home(s, key), key, body, flags, err);
 
-	if (to == of(s)->data && flags & GPC_PUT_IF_ABSENT) {
-		flags &= ~(unsigned)GPC_PUT_IF_ABSENT;
-		r = gpc_store_head(to, key, NULL, err);
-		if (r == 0)
-			return gpc_fail(err, GPC_ECONFLICT, "%s/%s exists",
-				to->url, key);
-		if (r != -GPC_ENOTFOUND)
-			return r;
-	}
-	r = gpc_store_put_body(to, key, body, flags, err);
 	if (r == 0)
-		try_follow(s, key);
+		gpc_split_try_follow(&c, key);
 	return r;
+}
+
+static int split_follow(struct gpc_store *s, const char *key,
+	struct gpc_error *err)
+{
+	const struct gpc_split_copy c = copying(s);
+
+	return gpc_split_follow(&c, key, err);
 }
 
 static int split_head(struct gpc_store *s, const char *key,
@@ -260,7 +131,7 @@ static int split_del(struct gpc_store *s, const char *key,
 	struct gpc_error *err)
 {
 	/* The copy first: what is left of the record says that it is to go. */
-	int r = is_copied(key) ? gpc_store_del(route(s, true), key, err) : 0;
+	int r = gpc_split_is_copied(key) ? gpc_store_del(route(s, true), key, err) : 0;
 
 	return r < 0 ? r : gpc_store_del(home(s, key), key, err);
 }
@@ -285,7 +156,7 @@ static int split_del_many(struct gpc_store *s, const struct gpc_strv *keys,
 	for (size_t i = 0; i < keys->n; i++) {
 		const char *key = keys->v[i];
 
-		if (is_data(key) || is_copied(key))
+		if (is_data(key) || gpc_split_is_copied(key))
 			gpc_strv_add(&data, key);
 		if (!is_data(key))
 			gpc_strv_add(&records, key);
@@ -300,9 +171,28 @@ static int split_sync(struct gpc_store *s, const char *key,
 	return gpc_store_sync(home(s, key), key, err);
 }
 
+/* Where the data is far nobody tells of changes there. */
 static void split_wait(struct gpc_store *s, const char *prefix, int timeout_ms)
 {
-	gpc_store_wait(route(s, false), prefix, timeout_ms);
+	struct gpc_store *data = route(s, true);
+	int half = gpc_store_is_far(data) ? 0 : timeout_ms / 2;
+	int64_t end = gpc_boot_ms() + half;
+
+	gpc_store_wait(data, prefix, half);
+	if (gpc_boot_ms() >= end)
+		gpc_store_wait(route(s, false), prefix, timeout_ms - half);
+}
+
+static int split_address(struct gpc_store *s, const char *key, char **ret_url,
+	char **ret_region, struct gpc_error *err)
+{
+	return gpc_store_address(route(s, true), key, ret_url, ret_region, err);
+}
+
+static void split_folders(struct gpc_store *s, struct gpc_strv *paths)
+{
+	gpc_store_folders(of(s)->data, paths);
+	gpc_store_folders(of(s)->journal, paths);
 }
 
 /* --- lists -------------------------------------------------------------------- */
@@ -372,10 +262,13 @@ static int split_unfinished(struct gpc_store *s, const char *prefix,
 		err);
 }
 
+/* What was to be a copy lies where copies are, under the name of a record. */
 static int split_drop(struct gpc_store *s, const char *key,
 	struct gpc_error *err)
 {
-	return gpc_store_drop(home(s, key), key, err);
+	int r = gpc_store_drop(route(s, true), key, err);
+
+	return r < 0 ? r : gpc_store_drop(route(s, false), key, err);
 }
 
 /* --- opening ------------------------------------------------------------------ */
@@ -430,16 +323,21 @@ static int split_open(struct gpc_store *s, const char *where, unsigned flags,
 	r = gpc_percent_decode(value, n, false, &journal_url, err);
 	if (r < 0)
 		return gpc_wrap(err, r, "store %s: journal=", where);
+	/* A supervisor works in another folder than who started it. */
+	if (!strstr(gpc_buf_str(&journal_url), "://") &&
+		gpc_buf_str(&journal_url)[0] != '/')
+		return gpc_fail(err, GPC_ECONFIG, "store %s: the path of a "
+			"folder behind journal= begins with a slash", where);
 	rest = data_url(where, value, n);
 	r = gpc_store_open(gpc_buf_str(&journal_url), flags, s->log, &journal, err);
 	if (r == 0)
 		r = gpc_store_open(rest, flags, s->log, &data, err);
 	if (r < 0)
 		return r;
-	/* As far as whoever asks again and again is concerned, it is where the
-	 * journal is; streams are put as the data's store wants it. */
-	s->caps = journal->caps &
-		(unsigned)(GPC_STORE_IF_ABSENT | GPC_STORE_LOCAL);
+	data->data_only = true;
+	/* Whoever asks again and again asks both. */
+	s->caps = (journal->caps & (unsigned)GPC_STORE_IF_ABSENT) |
+		(journal->caps & data->caps & (unsigned)GPC_STORE_LOCAL);
 	of(s)->data = gpc_steal(&data);
 	of(s)->journal = gpc_steal(&journal);
 	gpc_set_str(&s->url, where);
@@ -467,6 +365,9 @@ static const struct gpc_store_ops split_ops = {
 	.unfinished = split_unfinished,
 	.drop = split_drop,
 	.follow = split_follow,
+	.of_nodes = split_of_nodes,
+	.address = split_address,
+	.folders = split_folders,
 	.wait = split_wait,
 };
 

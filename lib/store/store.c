@@ -250,11 +250,32 @@ int gpc_store_put(struct gpc_store *s, const char *key, const void *data,
 	return gpc_store_put_body(s, key, &body, flags, err);
 }
 
+/* In place of what the service does not know. */
+static int look_before(struct gpc_store *s, const char *key,
+	struct gpc_error *err)
+{
+	struct gpc_error why = {0};
+	int r = gpc_store_head(s, key, NULL, &why);
+
+	if (r == 0)
+		return gpc_fail(err, GPC_ECONFLICT, "%s/%s exists already",
+			s->url, key);
+	if (r == -GPC_ENOTFOUND)
+		return 0;
+	if (err)
+		*err = why;
+	return r;
+}
+
 int gpc_store_put_body(struct gpc_store *s, const char *key,
 	const struct gpc_body *body, unsigned flags, struct gpc_error *err)
 {
 	int r = check_key(s, key, err);
 
+	if (r == 0 && s->data_only && flags & GPC_PUT_IF_ABSENT) {
+		flags &= ~(unsigned)GPC_PUT_IF_ABSENT;
+		r = look_before(s, key, err);
+	}
 	return r < 0 ? r : s->ops->put(s, key, body, flags, err);
 }
 
@@ -384,6 +405,17 @@ int gpc_store_append(struct gpc_store *s, const char *key, uint64_t offset,
 		return gpc_fail(err, GPC_EUNSUPPORTED,
 			"%s cannot append to objects", s->url);
 	return s->ops->append(s, key, offset, data, n, sync, err);
+}
+
+struct gpc_store *gpc_store_of_nodes(struct gpc_store *s)
+{
+	return s->ops->of_nodes ? s->ops->of_nodes(s) : s;
+}
+
+void gpc_store_folders(struct gpc_store *s, struct gpc_strv *paths)
+{
+	if (s->ops->folders)
+		s->ops->folders(s, paths);
 }
 
 int gpc_store_address(struct gpc_store *s, const char *key, char **ret_url,

@@ -103,6 +103,10 @@ struct gpc_store_ops {
 	/* Optional: see gpc_store_follow. */
 	int (*follow)(struct gpc_store *s, const char *key,
 		struct gpc_error *err);
+	/* Optional: see gpc_store_of_nodes. */
+	struct gpc_store *(*of_nodes)(struct gpc_store *s);
+	/* Optional: see gpc_store_folders. */
+	void (*folders)(struct gpc_store *s, struct gpc_strv *paths);
 	/* Optional: see gpc_store_address. */
 	int (*address)(struct gpc_store *s, const char *key, char **ret_url,
 		char **ret_region, struct gpc_error *err);
@@ -118,6 +122,9 @@ struct gpc_store {
 	char *url;
 	unsigned caps;
 	char id[40];                    /* of store.json; "" until it is known */
+	/* It keeps no writers apart, and need not: each of its objects has one
+	 * writer. So a put if-absent looks before, and is a plain one then. */
+	bool data_only;
 	const struct gpc_log *log;      /* borrowed; may be NULL */
 	/* Ends what waits for a service; borrowed, may be NULL. Set it before the
 	 * first operation. */
@@ -157,8 +164,9 @@ int gpc_store_open_ops(const struct gpc_store_ops *ops, const char *where,
 	struct gpc_error *err) gpc_must_check;
 
 /* Reads store.json into s->id; with GPC_STORE_CREATE makes it if-absent first,
- * after finding out by races whether the store keeps if-absent. A newer format
- * is an error that says so. */
+ * after finding out by races whether the store keeps if-absent, and where the journal
+ * is elsewhere gives the data's store the same id, by which nodes know it. A newer
+ * format is an error that says so, as is data of another store. */
 int gpc_store_identify(struct gpc_store *s, unsigned flags,
 	struct gpc_error *err) gpc_must_check;
 /* Finds out by races, below probe/, whether of several writers of one key exactly
@@ -212,6 +220,11 @@ int gpc_store_unfinished(struct gpc_store *s, const char *prefix,
  * time, and nothing else. */
 int gpc_store_drop(struct gpc_store *s, const char *key,
 	struct gpc_error *err) gpc_must_check;
+/* The part of it that nodes read and write, whose URL they are given: of a store that
+ * keeps its journal elsewhere the data's, else all of it. Borrowed. */
+struct gpc_store *gpc_store_of_nodes(struct gpc_store *s);
+/* Appends the folders of this machine that it lies in; absolute. */
+void gpc_store_folders(struct gpc_store *s, struct gpc_strv *paths);
 /* Where a service has this object, for who asks for it without us: URL, and the region
  * that its requests are signed for; both owned. GPC_EUNSUPPORTED where no other
  * machine reaches it. */

@@ -221,9 +221,11 @@ is "$rc:$out" "0:here" "a job with its data here and its journal there" || note 
 is "$(control GET objects?sha256=0 | jq -r '.objects[].key' |
 	sed -n 's|^split/jobs/[^/]*/||p; s|^split/\(blobs\)/.*|\1|p' |
 	sed 's|[^/]*$||; s|blobs/.*|blobs/|' | sort -u | tr '\n' ' ')" \
-	" 1/0/agent/ 1/0/log/ 1/0/marks/ 1/blobs/ artifacts/ checkpoints/ events/ " "the data is here"
-[ -f "$T/journal/store.json" ] && ls "$T"/journal/jobs/split-*/events/*1.json >/dev/null
-ok $? "the journal is there"
+	" 1/ 1/0/ 1/0/agent/ 1/0/log/ 1/0/marks/ 1/blobs/ artifacts/ checkpoints/ events/ " \
+	"the data is here, with all that the node wrote"
+is "$(cd "$T/journal" && find . -type f | sed -n 's|^\./jobs/[^/]*/||p; s|^\./store.json|&|p' |
+	sed 's|^events/.*|events/|; /^supervisor$/d' | sort -u | tr '\n' ' ')" \
+	"./store.json events/ head job.json " "the journal is there, and nothing else"
 copies() { # with the sums of what is there
 	control GET objects | jq -r '.objects[] | select(.key | test("^split/jobs/.*/(events/|job.json)")) |
 		"\(.sha256)  \(.key | sub("^split/"; ""))"' | sort -k 2 >copies

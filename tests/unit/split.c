@@ -63,19 +63,24 @@ static const struct { const char *key; bool data; } rows[] = {
 	{ "blobs/aa/1", true },
 	{ "index/live/1-j-aaaaaa.json", false },
 	{ "jobs/j-aaaaaa/1/0/agent/0-1", true },
-	{ "jobs/j-aaaaaa/1/0/beat", false },
-	{ "jobs/j-aaaaaa/1/0/exit.json", false },
+	{ "jobs/j-aaaaaa/1/0/beat", true },
+	{ "jobs/j-aaaaaa/1/0/exit.json", true },
 	{ "jobs/j-aaaaaa/1/0/log/0-1", true },
 	{ "jobs/j-aaaaaa/1/0/marks/0-1", true },
 	{ "jobs/j-aaaaaa/1/0/metrics/0-1", true },
 	{ "jobs/j-aaaaaa/1/blobs/aa/2", true },
-	{ "jobs/j-aaaaaa/1/verdict.json", false },
+	{ "jobs/j-aaaaaa/1/peers.json", true },
+	{ "jobs/j-aaaaaa/1/verdict.json", true },
 	{ "jobs/j-aaaaaa/artifacts/x", true },
 	{ "jobs/j-aaaaaa/checkpoints/1-1-user.json", true },
 	{ "jobs/j-aaaaaa/events/00000001.json", false },
+	{ "jobs/j-aaaaaa/head", false },
 	{ "jobs/j-aaaaaa/job.json", false },
+	{ "jobs/j-aaaaaa/supervisor", false },
+	{ "jobs/j-aaaaaa/tether", true },
+	{ "jobs/j-aaaaaa/watch", true },
 	{ "once/1", false },
-	{ "secrets/j-aaaaaa", false },
+	{ "secrets/j-aaaaaa", true },
 	{ "store.json", false },
 };
 enum { ROWS = sizeof(rows) / sizeof(*rows) };
@@ -140,6 +145,29 @@ TEST(each_key_has_its_place)
 	}
 }
 
+/* A writer was killed, of a copy as well. */
+TEST(what_was_not_finished_goes_from_both)
+{
+	static const char *const keys[] = {
+		"jobs/j-aaaaaa/1/0/.tmp-a", "jobs/j-aaaaaa/.tmp-b",
+		"jobs/j-aaaaaa/events/.tmp-c",
+	};
+	struct world *w = *state;
+	struct gpc_error err;
+
+	put_all(w);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		gpc_autostr *here = gpc_path_join(w->data_dir, keys[i]);
+		gpc_autostr *there = gpc_path_join(w->journal_dir, keys[i]);
+
+		assert_ok(gpc_write_file(here, "x", 1, 0600, &err));
+		if (i > 0)
+			assert_ok(gpc_write_file(there, "x", 1, 0600, &err));
+		assert_ok(gpc_store_drop(w->s, keys[i], &err));
+	}
+	assert_ok(gpc_store_unfinished(w->s, "jobs/", none, NULL, &err));
+}
+
 struct seen { size_t n, most; const char *prefix, *after; };
 
 /* The rows are in the order of keys. */
@@ -171,7 +199,8 @@ TEST(lists_are_whole_and_in_order)
 	static const char *const prefixes[] = {
 		"", "b", "blobs/", "index/", "jobs/", "jobs/j", "jobs/j-aaaaaa/",
 		"jobs/j-aaaaaa/1/", "jobs/j-aaaaaa/1/0/", "jobs/j-aaaaaa/1/0/log/",
-		"jobs/j-aaaaaa/c", "jobs/j-aaaaaa/events/", "s", "nothing/",
+		"jobs/j-aaaaaa/c", "jobs/j-aaaaaa/events/", "jobs/j-aaaaaa/w",
+		"s", "secrets/", "nothing/",
 	};
 	struct world *w = *state;
 	struct gpc_error err;
@@ -205,7 +234,92 @@ TEST(the_journal_decides_what_it_can_do)
 	assert_true(w->s->caps & GPC_STORE_LOCAL);
 	assert_false(w->s->caps & GPC_STORE_APPEND);
 	assert_ok(gpc_store_identify(w->s, GPC_STORE_CREATE, &err));
-	assert_ok(gpc_store_head(w->journal, "store.json", NULL, &err));
+	assert_true(w->s->caps & GPC_STORE_IF_ABSENT);
+}
+
+TEST(both_are_folders_of_its_own)
+{
+	struct world *w = *state;
+	gpc_auto(gpc_strv) struct gpc_strv paths = {0};
+
+	gpc_store_folders(w->s, &paths);
+	assert_int_equal(paths.n, 2);
+	assert_string_equal(paths.v[0], w->data_dir);
+	assert_string_equal(paths.v[1], w->journal_dir);
+}
+
+/* What a node is told, and then knows the store by. */
+TEST(the_data_bears_the_journals_name)
+{
+	struct world *w = *state;
+	gpc_autostr *url = gpc_format("file://%s", w->data_dir);
+	struct gpc_error err;
+
+	assert_string_equal(gpc_store_of_nodes(w->s)->url, url);
+	assert_ptr_equal(gpc_store_of_nodes(w->data), w->data);
+	assert_ok(gpc_store_identify(w->s, GPC_STORE_CREATE, &err));
+	assert_ok(gpc_store_identify(w->data, 0, &err));
+	assert_ok(gpc_store_identify(w->journal, 0, &err));
+	assert_string_equal(w->data->id, w->s->id);
+	assert_string_equal(w->journal->id, w->s->id);
+	assert_false(w->data->caps & GPC_STORE_IF_ABSENT);
+	assert_true(w->journal->caps & GPC_STORE_IF_ABSENT);
+	/* once more, as each submit does */
+	assert_ok(gpc_store_identify(w->s, GPC_STORE_CREATE, &err));
+	assert_string_equal(w->data->id, w->s->id);
+}
+
+/* A store of its own, or of another journal: neither is mixed with. What is left of
+ * a try without journal= is taken over. */
+TEST(data_has_one_journal)
+{
+	static const struct { const char *json; const char *hint; } rows_of[] = {
+		{ "{\"v\":1,\"id\":\"other\",\"journal_capable\":true}",
+			"leave journal= out" },
+		{ "{\"v\":1,\"id\":\"other\",\"journal_capable\":false,"
+			"\"journal\":\"elsewhere\"}", "had before" },
+		{ "{\"v\":1,\"id\":\"other\",\"journal_capable\":false}", NULL },
+	};
+	struct world *w = *state;
+	struct gpc_error err;
+
+	for (size_t i = 0; i < sizeof(rows_of) / sizeof(*rows_of); i++) {
+		const char *text = rows_of[i].json;
+
+		assert_ok(gpc_store_put(w->data, "store.json", text,
+			strlen(text), 0, &err));
+		err = (struct gpc_error){0};
+		if (!rows_of[i].hint) {
+			assert_ok(gpc_store_identify(w->s, GPC_STORE_CREATE,
+				&err));
+			continue;
+		}
+		assert_int_equal(gpc_store_identify(w->s, GPC_STORE_CREATE,
+			&err), -GPC_ECONFIG);
+		assert_non_null(strstr(err.msg, "belongs to the store other"));
+		assert_non_null(strstr(err.hint, rows_of[i].hint));
+	}
+	assert_ok(gpc_store_identify(w->data, 0, &err));
+	assert_string_equal(w->data->id, w->s->id);
+}
+
+/* Where the service knows no if-absent, whoever is an object's one writer looks. */
+TEST(a_node_looks_before_it_puts)
+{
+	struct world *w = *state;
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	struct gpc_error err;
+
+	assert_ok(gpc_store_identify(w->s, GPC_STORE_CREATE, &err));
+	assert_ok(gpc_store_identify(w->data, 0, &err));
+	assert_true(w->data->data_only);
+	assert_ok(gpc_store_put(w->data, "jobs/j-aaaaaa/1/0/exit.json", "x", 1,
+		GPC_PUT_IF_ABSENT, &err));
+	assert_int_equal(gpc_store_put(w->data, "jobs/j-aaaaaa/1/0/exit.json",
+		"y", 1, GPC_PUT_IF_ABSENT, &err), -GPC_ECONFLICT);
+	assert_ok(gpc_store_get(w->s, "jobs/j-aaaaaa/1/0/exit.json", 9, &b,
+		&err));
+	assert_string_equal(gpc_buf_str(&b), "x");
 }
 
 /* --- copies ------------------------------------------------------------------ */
@@ -268,6 +382,22 @@ TEST(nodes_read_the_journal_where_the_data_is)
 	assert_int_equal(newest(w->s), 3);
 }
 
+TEST(nobody_appends_where_copies_are)
+{
+	struct world *w = *state;
+	gpc_auto(gpc_journal) struct gpc_journal j = {0};
+	struct gpc_error err;
+
+	assert_ok(gpc_store_identify(w->s, GPC_STORE_CREATE, &err));
+	submitted(w->s);
+	assert_ok(gpc_store_identify(w->data, 0, &err));
+	gpc_journal_init(&j, w->data, JOB, "test");
+	assert_ok(gpc_journal_refresh(&j, NULL, &err));
+	assert_int_equal(gpc_journal_append(&j, GPC_EVENT_CANCEL, NULL, &err),
+		-GPC_ECONFIG);
+	assert_non_null(strstr(err.hint, "journal=URL"));
+}
+
 /* Somebody died between the event and its copy: whoever comes next makes up for
  * it, in order. */
 TEST(copies_that_lag_behind_are_made_up_for)
@@ -319,6 +449,7 @@ TEST(bad_urls_are_told)
 {
 	static const char *const urls[] = {
 		"mem://?journal=", "mem://?journal=%zz", "mem://?journal=no://x",
+		"mem://?journal=folder", "mem://?journal=s3:bucket",
 	};
 	struct gpc_store *s = NULL;
 	struct gpc_error err;
@@ -334,10 +465,22 @@ int main(void)
 		cmocka_unit_test_setup_teardown(many_go_from_both, setup, teardown),
 		cmocka_unit_test_setup_teardown(each_key_has_its_place, setup,
 			teardown),
+		cmocka_unit_test_setup_teardown(
+			what_was_not_finished_goes_from_both, setup, teardown),
 		cmocka_unit_test_setup_teardown(lists_are_whole_and_in_order,
 			setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			the_journal_decides_what_it_can_do, setup, teardown),
+		cmocka_unit_test_setup_teardown(both_are_folders_of_its_own,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			the_data_bears_the_journals_name, setup, teardown),
+		cmocka_unit_test_setup_teardown(data_has_one_journal, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(a_node_looks_before_it_puts,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(nobody_appends_where_copies_are,
+			setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			nodes_read_the_journal_where_the_data_is, setup,
 			teardown),
