@@ -14,6 +14,7 @@
 #include "core/supervision.h"
 #include "dep/crypto.h"
 #include "record/keys.h"
+#include "store/words.h"
 
 #define UNCLEAR_RETRY_MS 2000
 #define STUCK_MS 60000
@@ -95,6 +96,14 @@ static int complete_launch(struct gpc_supervision *sv, struct gpc_plan *plan,
 	return source->provider->ops->prepare(source->provider, l, err);
 }
 
+/* As a node reaches it. A profile is one of this machine's: machines elsewhere have an
+ * identity of their own. */
+static char *node_url(const struct gpc_launch *l, const char *url)
+{
+	return gpc_provider_caps(l->provider) & GPC_PROVIDER_THIS_HOST ?
+		gpc_strdup(url) : gpc_store_without_word(url, "profile=");
+}
+
 static void fill_launch(struct gpc_supervision *sv, struct gpc_plan *plan,
 	int count, struct gpc_launch *l)
 {
@@ -109,8 +118,8 @@ static void fill_launch(struct gpc_supervision *sv, struct gpc_plan *plan,
 	l->attempt = st->attempt;
 	l->count = count;
 	l->provider = gpc_strdup(plan->offers.v[0].provider);
-	l->store_url = gpc_strdup(
-		gpc_store_of_nodes(sv->session->store)->url);
+	l->store_url = node_url(l, gpc_store_of_nodes(
+		sv->session->store)->url);
 	gpc_vec_each(b, &sv->job.buckets)
 		gpc_strv_add(&l->buckets, b->source);
 	l->expires_ms = plan->life_ms > 0 ? gpc_wall_ms() + plan->life_ms : 0;

@@ -17,6 +17,7 @@
 #include "base/time.h"
 #include "base/vec.h"
 #include "store/split_copy.h"
+#include "store/words.h"
 
 #define WORD "journal="
 
@@ -273,38 +274,11 @@ static int split_drop(struct gpc_store *s, const char *key,
 
 /* --- opening ------------------------------------------------------------------ */
 
-/* Where the word's value begins, and how long it is; NULL when it is not there. */
-static const char *find_word(const char *url, size_t *ret_n)
-{
-	const char *p = strchr(url, '?');
-
-	while (p) {
-		p++;
-		if (gpc_starts_with(p, WORD)) {
-			p += strlen(WORD);
-			*ret_n = strcspn(p, "&");
-			return p;
-		}
-		p = strchr(p, '&');
-	}
-	return NULL;
-}
-
 bool gpc_store_is_split(const char *url)
 {
 	size_t n;
 
-	return find_word(url, &n) != NULL;
-}
-
-/* The URL without the word. Owned. */
-static char *data_url(const char *url, const char *value, size_t n)
-{
-	size_t head = (size_t)(value - url) - strlen(WORD) - 1;
-	const char *rest = value[n] ? value + n + 1 : "";
-
-	return *rest ? gpc_format("%.*s%c%s", (int)head, url, url[head], rest) :
-		gpc_strndup(url, head);
+	return gpc_store_word(url, WORD, &n) != NULL;
 }
 
 static int split_open(struct gpc_store *s, const char *where, unsigned flags,
@@ -314,7 +288,7 @@ static int split_open(struct gpc_store *s, const char *where, unsigned flags,
 	gpc_auto(gpc_buf) struct gpc_buf journal_url = {0};
 	gpc_autostr *rest = NULL;
 	size_t n = 0;
-	const char *value = find_word(where, &n);
+	const char *value = gpc_store_word(where, WORD, &n);
 	int r;
 
 	if (!value || !n)
@@ -328,7 +302,7 @@ static int split_open(struct gpc_store *s, const char *where, unsigned flags,
 		gpc_buf_str(&journal_url)[0] != '/')
 		return gpc_fail(err, GPC_ECONFIG, "store %s: the path of a "
 			"folder behind journal= begins with a slash", where);
-	rest = data_url(where, value, n);
+	rest = gpc_store_without_word(where, WORD);
 	r = gpc_store_open(gpc_buf_str(&journal_url), flags, s->log, &journal, err);
 	if (r == 0)
 		r = gpc_store_open(rest, flags, s->log, &data, err);

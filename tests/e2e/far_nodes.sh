@@ -8,7 +8,10 @@ start_fakecloud --set ec2_boot=true --set conditions=refuse
 [ "$(id -u)" -eq 0 ] || skip_all "machines are booted by root alone"
 export AWS_ENDPOINT_URL_EC2="$FAKE_EC2" AWS_ENDPOINT_URL_SSM="$FAKE_SSM" \
 	AWS_ENDPOINT_URL_S3="$FAKE_S3" AWS_EC2_METADATA_DISABLED=true \
-	GPUCLOUD_STORE="s3://bucket/data?journal=$T/journal"
+	GPUCLOUD_STORE="s3://bucket/data?profile=mine&journal=$T/journal"
+mkdir "$HOME/.aws"
+printf '[mine]\naws_access_key_id = %s\naws_secret_access_key = %s\n' "$AWS_ACCESS_KEY_ID" \
+	"$AWS_SECRET_ACCESS_KEY" >"$HOME/.aws/credentials"
 RUN_SECONDS=120
 control() { # PATH [JSON]
 	curl -sf ${2:+-d "$2"} "$FAKE_CONTROL/_control/$1"

@@ -11,6 +11,7 @@
 #include "record/journal.h"
 #include "record/keys.h"
 #include "store/store.h"
+#include "store/words.h"
 
 struct world {
 	char *dir;
@@ -445,6 +446,33 @@ TEST(the_journal_goes_on_without_copies)
 	assert_int_equal(newest(w->data), 2);
 }
 
+TEST(words_of_urls)
+{
+	static const struct { const char *url, *without; } some[] = {
+		{ "s3://b", "s3://b" },
+		{ "s3://b?profile=x", "s3://b" },
+		{ "s3://b?profile=", "s3://b" },
+		{ "s3://b?profile=x&region=y", "s3://b?region=y" },
+		{ "s3://b?region=y&profile=x", "s3://b?region=y" },
+		{ "s3://b?a=1&profile=x&c=3", "s3://b?a=1&c=3" },
+		{ "s3://b?xprofile=x", "s3://b?xprofile=x" },
+		{ "s3://b/profile=x", "s3://b/profile=x" },
+	};
+	size_t n = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++) {
+		gpc_autostr *got = gpc_store_without_word(some[i].url,
+			"profile=");
+
+		assert_string_equal(got, some[i].without);
+	}
+	assert_string_equal(gpc_store_word("s3://b?a=12&c=3", "a=", &n),
+		"12&c=3");
+	assert_int_equal(n, 2);
+	assert_null(gpc_store_word("s3://b?a=12", "b=", &n));
+}
+
 TEST(bad_urls_are_told)
 {
 	static const char *const urls[] = {
@@ -488,6 +516,7 @@ int main(void)
 			copies_that_lag_behind_are_made_up_for, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			the_journal_goes_on_without_copies, setup, teardown),
+		cmocka_unit_test(words_of_urls),
 		cmocka_unit_test(bad_urls_are_told),
 	};
 
