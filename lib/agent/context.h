@@ -95,6 +95,9 @@ struct gpc_agent {
 	struct gpc_agent_ssh *ssh;    /* ssh.h; NULL: nobody asked for it */
 	struct gpc_cgroup *cgroup;
 	struct gpc_nvml *nvml;
+	struct gpc_json *gpus;        /* the job's, by NVML's numbers: an array, or
+	                               * NULL */
+	const struct gpc_boot_failure *boot;  /* why it cannot begin here */
 
 	/* the program */
 	enum gpc_step step;

@@ -38,7 +38,7 @@ static void add_gpus(const struct gpc_agent *a, struct gpc_pairs *e)
 	gpc_auto(gpc_strv) struct gpc_strv v = {0};
 	gpc_autostr *list = NULL;
 
-	for (const struct gpc_json *g = gpc_json_first(a->node->gpus); g;
+	for (const struct gpc_json *g = gpc_json_first(a->gpus); g;
 		g = gpc_json_next(g))
 		gpc_strv_addf(&v, "%d", (int)gpc_json_int_or(g, 0));
 	list = gpc_strv_join(&v, ",");

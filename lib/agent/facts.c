@@ -26,7 +26,7 @@ int gpc_agent_gpus(const struct gpc_agent *a)
 {
 	int n = 0;
 
-	for (const struct gpc_json *g = gpc_json_first(a->node->gpus); g;
+	for (const struct gpc_json *g = gpc_json_first(a->gpus); g;
 		g = gpc_json_next(g))
 		n++;
 	return n;

@@ -130,16 +130,6 @@ static void check_tether(struct gpc_agent *a, int64_t now_ms)
 
 /* --- GPUs ----------------------------------------------------------------- */
 
-void gpc_limits_open_gpus(struct gpc_agent *a)
-{
-	struct gpc_error err = {0};
-
-	if (!gpc_json_first(a->node->gpus))
-		return;
-	if (gpc_nvml_open(&a->nvml, &err) < 0)
-		gpc_agent_say(a, GPC_WARN, "no GPU figures: %s", err.msg);
-}
-
 static void put_sample(struct gpc_agent *a, int gpu,
 	const struct gpc_gpu_sample *s)
 {
@@ -188,7 +178,7 @@ static void sample_gpus(struct gpc_agent *a, int64_t now_ms)
 	if (!a->nvml || now_ms < a->sample_due_ms)
 		return;
 	a->sample_due_ms = now_ms + SAMPLE_MS;
-	for (const struct gpc_json *g = gpc_json_first(a->node->gpus); g;
+	for (const struct gpc_json *g = gpc_json_first(a->gpus); g;
 		g = gpc_json_next(g), i++) {
 		struct gpc_gpu_sample s;
 

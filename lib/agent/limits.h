@@ -7,5 +7,3 @@
 void gpc_limits_tick(struct gpc_agent *a, int64_t now_ms);
 /* How long before the node's end the agent begins to leave. */
 int64_t gpc_limits_drain_ms(const struct gpc_agent *a);
-/* Opens NVML when this node has GPUs. */
-void gpc_limits_open_gpus(struct gpc_agent *a);

@@ -34,6 +34,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "model/boot_failure.h"
 
 enum {
 	TICK_MS = 1000, STEP_MS = 100,
@@ -92,7 +93,10 @@ static void fail(struct gpc_agent *a, const struct gpc_error *err)
 	if (a->stop.asked)
 		gpc_agent_set_exit(a, a->phase, a->stop.reason, 0, 0,
 			a->stop.detail);
-	gpc_agent_set_exit(a, a->phase, gpc_agent_reason_of(err), 0, 0, detail);
+	gpc_agent_set_exit(a, a->phase, a->boot ? a->boot->reason :
+		gpc_agent_reason_of(err), 0, 0, detail);
+	if (a->boot && a->exit.reason == a->boot->reason)
+		gpc_set_str(&a->exit.boot, a->boot->word);
 	begin(a, GPC_STEP_CLEAR);
 }
 

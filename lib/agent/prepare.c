@@ -8,6 +8,7 @@
 
 #include "agent/ask.h"
 #include "agent/checkpoint.h"
+#include "agent/gpus.h"
 #include "agent/limits.h"
 #include "agent/mirror.h"
 #include "agent/peers.h"
@@ -128,8 +129,8 @@ int gpc_prepare(struct gpc_agent *a, struct gpc_error *err)
 	gpc_logs_on_bytes(a->logs, to_metrics, a);
 	a->cgroup = gpc_cgroup_new(a->options->node_dir, n->id, n->cpus_milli,
 		n->memory_bytes);
-	gpc_limits_open_gpus(a);
-	return gpc_notice_open(a, err);
+	r = gpc_gpus_open(a, err);
+	return r < 0 ? r : gpc_notice_open(a, err);
 }
 
 void gpc_prepare_undo(struct gpc_agent *a)
@@ -144,6 +145,7 @@ void gpc_prepare_undo(struct gpc_agent *a)
 	gpc_logs_free(a->logs);
 	gpc_cgroup_free(a->cgroup);
 	gpc_nvml_free(a->nvml);
+	gpc_json_free(a->gpus);
 	gpc_peers_clear(&a->peers);
 	gpc_exit_clear(&a->exit);
 	gpc_exit_clear(&a->first_failed);

@@ -29,6 +29,7 @@ struct gpc_nvml {
 	int (*utilization)(nvml_device, struct nvml_utilization *);
 	int (*power)(nvml_device, unsigned *);
 	int (*temperature)(nvml_device, int, unsigned *);
+	int (*driver)(char *, unsigned);
 };
 
 /* slot points at a function pointer: C has no cast from void * to one. */
@@ -53,6 +54,7 @@ static bool find_all(struct gpc_nvml *n)
 	find(n->lib, "nvmlDeviceGetUtilizationRates", &n->utilization);
 	find(n->lib, "nvmlDeviceGetPowerUsage", &n->power);
 	find(n->lib, "nvmlDeviceGetTemperature", &n->temperature);
+	find(n->lib, "nvmlSystemGetDriverVersion", &n->driver);
 	return ok;
 }
 
@@ -95,6 +97,18 @@ void gpc_nvml_free(struct gpc_nvml *n)
 size_t gpc_nvml_count(const struct gpc_nvml *n)
 {
 	return n ? n->n : 0;
+}
+
+int gpc_nvml_driver(struct gpc_nvml *n, char ret_text[96],
+	struct gpc_error *err)
+{
+	char text[96] = "";
+
+	if (!n->driver || n->driver(text, sizeof(text) - 1) != NVML_OK || !*text)
+		return gpc_fail(err, GPC_EUNSUPPORTED, "the NVIDIA driver does not "
+			"tell its version");
+	memcpy(ret_text, text, sizeof(text));
+	return 0;
 }
 
 static int device(struct gpc_nvml *n, size_t gpu, nvml_device *ret_d,

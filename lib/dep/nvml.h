@@ -23,6 +23,9 @@ int gpc_nvml_open(struct gpc_nvml **ret_n, struct gpc_error *err) gpc_must_check
 void gpc_nvml_free(struct gpc_nvml *n);
 GPC_CLEANUP_POINTER(gpc_nvml);
 size_t gpc_nvml_count(const struct gpc_nvml *n);
+/* The driver's version, such as "535.104.05"; GPC_EUNSUPPORTED when it does not say. */
+int gpc_nvml_driver(struct gpc_nvml *n, char ret_text[96],
+	struct gpc_error *err) gpc_must_check;
 int gpc_nvml_info(struct gpc_nvml *n, size_t gpu, struct gpc_gpu_info *ret_i,
 	struct gpc_error *err) gpc_must_check;
 int gpc_nvml_sample(struct gpc_nvml *n, size_t gpu,

@@ -99,7 +99,7 @@ static const struct gpc_spec_field fields[] = {
 {"task", "data_residency", "text or list", NULL,
 	"regions or countries that data may not leave", REFUSED, OURS,
 	KIND(STRV), TASK(data_residency)},
-{"task", "min_driver", "version", NULL, "least GPU driver", REFUSED, OURS,
+{"task", "min_driver", "version", NULL, "least GPU driver", BUILT, OURS,
 	OWN(version), TASK(min_driver)},
 {"task", "notify", "map or list of maps", NULL,
 	"commands and addresses that are told what happens", BUILT, OURS, OWN(notify),

@@ -53,6 +53,15 @@ static void fill(struct gpc_buf *to, struct text text,
 		fill_line(to, text.lines[i], values);
 }
 
+/* The other accelerators have drivers of their own, which nobody asks here. */
+static bool has_nvidia(const struct gpc_launch *l)
+{
+	const char *gpu = l->offer.gpu ? l->offer.gpu : "";
+
+	return !gpc_starts_with(gpu, "Inferentia") &&
+		!gpc_starts_with(gpu, "Trainium") && !gpc_eq(gpu, "V520");
+}
+
 /* The file that a node is described by; what only the machine itself knows, its
  * script adds. */
 static struct gpc_json *node_json(const struct gpc_launch *l)
@@ -72,6 +81,8 @@ static struct gpc_json *node_json(const struct gpc_launch *l)
 	gpc_json_set_str(j, "provider", l->provider);
 	gpc_json_set_str(j, "market", l->offer.market);
 	gpc_json_set_int(j, "expires_ms", l->expires_ms);
+	if (l->gpus > 0 && has_nvidia(l))
+		gpc_json_set_int(j, "n_gpus", l->gpus);
 	return j;
 }
 

@@ -33,6 +33,7 @@ static const struct gpc_bind table[] = {
 	ROW(created_boot_ms, I64, .flags = 0),
 	ROW(expires_ms, I64, .flags = 0),
 	ROW(gpus, JSON, .flags = 0),
+	ROW(n_gpus, INT, .flags = 0),
 	ROW(cpus_milli, I64, .flags = 0),
 	ROW(memory_bytes, I64, .flags = 0),
 	ROW(user_home, BOOL, .flags = 0),

@@ -27,6 +27,7 @@ struct gpc_node_file {
 	int64_t created_boot_ms;     /* the same moment by the boot clock */
 	int64_t expires_ms;          /* wall; 0 = no lifetime */
 	struct gpc_json *gpus;       /* array of NVML indexes; NULL = none */
+	int n_gpus;                  /* or: all that the machine has, at least so many */
 	int64_t cpus_milli;          /* 0 = no limit */
 	int64_t memory_bytes;        /* 0 = no limit */
 	bool user_home;              /* the job's HOME is the user's own */

@@ -153,5 +153,9 @@ boot_failed denied 1 auth access_denied "may not use the store: 403 AccessDenied
 boot_failed cut 2 store_unreachable no_network "does not reach the store: .*subnet needs a way"
 boot_failed spoiled 1 agent_failed bad_checksum "not what was uploaded"
 boot_failed dies-young 2 agent_failed agent_died "agent was killed by signal 9"
+# The agent tells this one by the store; nothing here has a driver.
+control config '{"ec2": {"environment": {}}}' >/dev/null
+run gpc submit -y -d -q --store s3://bucket/bare --infra aws --gpus A10G:1 --name bare -- true
+boot_failed bare 2 gpu_error no_driver "no working GPU driver"
 stop_fakecloud
 finish

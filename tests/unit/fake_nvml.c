@@ -1,5 +1,8 @@
-/* Stands in for NVIDIA's library: two GPUs, of which the second is busy. */
+/* Stands in for NVIDIA's library: two GPUs, of which the second is busy. The driver's
+ * version is that of FAKE_NVML_DRIVER; "none": it does not load. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct memory { unsigned long long total, free, used; };
 struct utilization { unsigned gpu, memory; };
@@ -13,11 +16,25 @@ int nvmlDeviceGetUUID(void *d, char *text, unsigned n);
 int nvmlDeviceGetMemoryInfo(void *d, struct memory *m);
 int nvmlDeviceGetUtilizationRates(void *d, struct utilization *u);
 int nvmlDeviceGetPowerUsage(void *d, unsigned *mw);
+int nvmlSystemGetDriverVersion(char *text, unsigned n);
 
 static const char devices[2];
 
+static const char *driver(void)
+{
+	const char *set = getenv("FAKE_NVML_DRIVER");
+
+	return set ? set : "535.104.05";
+}
+
 int nvmlInit_v2(void)
 {
+	return strcmp(driver(), "none") == 0 ? 9 : 0;
+}
+
+int nvmlSystemGetDriverVersion(char *text, unsigned n)
+{
+	snprintf(text, n, "%s", driver());
 	return 0;
 }
 

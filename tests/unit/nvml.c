@@ -3,13 +3,17 @@
  */
 #include "agent_bed.h"
 
+#include "agent/facts.h"
+#include "agent/gpus.h"
 #include "dep/nvml.h"
+#include "model/boot_failure.h"
 
 TEST(the_library_is_read)
 {
 	struct gpc_nvml *n = NULL;
 	struct gpc_gpu_info info;
 	struct gpc_gpu_sample s;
+	char version[96];
 
 	assert_ok(gpc_nvml_open(&n, &err));
 	assert_int_equal(gpc_nvml_count(n), 2);
@@ -22,6 +26,8 @@ TEST(the_library_is_read)
 	assert_int_equal(s.power_mw, 61000);
 	assert_int_equal(s.temperature_c, -1);   /* not offered by this one */
 	assert_fails(gpc_nvml_info(n, 2, &info, &err), GPC_ENOTFOUND);
+	assert_ok(gpc_nvml_driver(n, version, &err));
+	assert_string_equal(version, "535.104.05");
 	gpc_nvml_free(n);
 }
 
@@ -150,6 +156,87 @@ TEST(the_job_sees_its_gpus_and_their_figures)
 	bed_close(&b);
 }
 
+/* --- what a job needs ---------------------------------------------------------- */
+
+TEST(versions_compare_by_numbers)
+{
+	static const struct { const char *has, *least; bool enough; } cases[] = {
+		{"535.104.05", "535.104.05", true}, {"535.104.05", "535.104", true},
+		{"535.104.05", "535", true}, {"535", "535.0", true},
+		{"535", "535.0.1", false}, {"535.104.05", "535.104.06", false},
+		{"535.104.05", "535.1000", false}, {"535.104.05", "550", false},
+		{"1000.1", "999.9", true}, {"99", "100", false},
+		{"535.104.5", "535.104.05", true}, {"", "1", false},
+		{"99999999999999999999", "535", true}, {"535.104.05-beta", "535.104", true},
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++)
+		if (gpc_gpus_version_at_least(cases[i].has, cases[i].least) !=
+			cases[i].enough)
+			fail_msg("%s and %s", cases[i].has, cases[i].least);
+}
+
+/* On a machine of a cloud, which is all the job's own. */
+TEST(a_machine_that_cannot_serve_is_told)
+{
+	static const struct {
+		const char *driver, *least;
+		int n_gpus;
+		const char *word, *said;
+	} cases[] = {
+		{"535.104.05", NULL, 2, NULL, NULL},
+		{"535.104.05", "535.104", 1, NULL, NULL},
+		{"none", NULL, 1, "no_driver", "not loaded"},
+		{"none", NULL, 0, NULL, NULL},
+		{"none", "550", 0, NULL, NULL},
+		{"", "550", 1, "no_driver", "does not tell"},
+		{"535.104.05", NULL, 4, "few_gpus", "2 of 4"},
+		{"535.104.05", "550.54", 2, "old_driver", "535.104.05, asked for is 550.54"},
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct gpc_node_file node = { .n_gpus = cases[i].n_gpus };
+		struct gpc_agent a = { .node = &node };
+		int r;
+
+		setenv("FAKE_NVML_DRIVER", cases[i].driver, 1);
+		a.spec.min_driver = (char *)cases[i].least;
+		r = gpc_gpus_open(&a, &err);
+		assert_int_equal(r < 0, cases[i].word != NULL);
+		if (r < 0) {
+			assert_string_equal(a.boot->word, cases[i].word);
+			assert_has(err.msg, cases[i].said);
+			assert_has(err.msg, a.boot->advice);
+		} else {
+			assert_int_equal(gpc_agent_gpus(&a), cases[i].n_gpus ? 2 : 0);
+		}
+		gpc_nvml_free(a.nvml);
+		gpc_json_free(a.gpus);
+	}
+	unsetenv("FAKE_NVML_DRIVER");
+}
+
+TEST(an_old_driver_ends_the_job)
+{
+	struct bed b;
+	struct gpc_exit x = {0};
+	struct gpc_json *data = gpc_json_object();
+
+	bed_open(&b);
+	b.gpus = 1;
+	bed_put_job(&b, "run: echo never\nmin_driver: 550.54\n", NULL);
+	gpc_json_set_int(data, "num_nodes", 1);
+	bed_append(&b, GPC_EVENT_SUBMITTED, data);
+	bed_attempt(&b, NULL, 0, true);
+	bed_exit(&b, -1, &x);
+	assert_int_equal(x.reason, GPC_REASON_SPEC_INVALID);
+	assert_string_equal(x.boot, "old_driver");
+	assert_has(x.detail, "535.104.05");
+	gpc_exit_clear(&x);
+	bed_wait_gone(&b, 0);
+	bed_close(&b);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +244,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_offer_tells_what_is_here),
 		cmocka_unit_test(a_gpu_has_one_node),
 		cmocka_unit_test(the_job_sees_its_gpus_and_their_figures),
+		cmocka_unit_test(versions_compare_by_numbers),
+		cmocka_unit_test(a_machine_that_cannot_serve_is_told),
+		cmocka_unit_test(an_old_driver_ends_the_job),
 	};
 	int status;
 
