@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "creds/creds.h"
 #include "net/endpoint_aws.h"
+#include "provider/authorities.h"
 #include "provider/aws_call.h"
 #include "provider/aws_console.h"
 #include "provider/aws_instances.h"
@@ -106,6 +107,12 @@ static int aws_prepare(struct gpc_provider *p, struct gpc_launch *l,
 {
 	int r = gpc_aws_regions_use(p->ctx->state_dir, l->offer.region, err);
 
+	if (r == 0 && p->ctx->ca_file && gpc_authorities_needed(l)) {
+		gpc_autostr *pem = NULL;
+
+		r = gpc_authorities_read(p->ctx->ca_file, &pem, err);
+		gpc_json_set_str(l->rest, "ca", pem);
+	}
 	return r < 0 ? r :
 		gpc_aws_launch_prepare(&((struct state *)p->state)->aws, l, err);
 }

@@ -99,6 +99,8 @@ static int add_config(const struct gpc_launch *l, struct gpc_pairs *values,
 	gpc_json_set_str(j, "url", gpc_json_get_str(bundle, "url"));
 	gpc_json_set_str(j, "region", gpc_json_get_str(bundle, "region"));
 	gpc_json_set_str(j, "sha256", gpc_json_get_str(bundle, "sha256"));
+	if (gpc_json_get_str(l->rest, "ca"))
+		gpc_json_set_str(j, "ca", gpc_json_get_str(l->rest, "ca"));
 	gpc_json_set(j, "env", gpc_json_object());
 	gpc_json_set(j, "node", node_json(l));
 	text = gpc_json_print(j);
@@ -113,6 +115,22 @@ static void add_part(struct gpc_buf *to, const char *type, struct text text,
 	gpc_buf_addf(to, "--" EDGE "\nContent-Type: %s\n\n", type);
 	fill(to, text, values);
 	gpc_buf_adds(to, "\n");
+}
+
+static int fail_long(const struct gpc_launch *l, size_t n, struct gpc_error *err)
+{
+	const char *ca = gpc_json_get_str(l->rest, "ca");
+
+	gpc_fail(err, GPC_ECONFIG, "the user data of a node would be %zu bytes, and "
+		"EC2 takes %d", n, GPC_AWS_USER_DATA_MAX);
+	/* In Base64, as is all that differs by job. */
+	if (ca && n - strlen(ca) * 4 / 3 <= GPC_AWS_USER_DATA_MAX)
+		gpc_hint(err, "the certificates of ca_file are %zu bytes of it: name a "
+			"file with that one alone that signed the store's",
+			strlen(ca));
+	else
+		gpc_hint(err, "name fewer buckets under file_mounts");
+	return -GPC_ECONFIG;
 }
 
 int gpc_aws_user_data(const struct gpc_launch *l, char **ret_text,
@@ -136,9 +154,7 @@ int gpc_aws_user_data(const struct gpc_launch *l, char **ret_text,
 	add_part(&all, "text/x-shellscript", TEXT(boot_text), &values);
 	gpc_buf_adds(&all, "--" EDGE "--\n");
 	if (all.len > GPC_AWS_USER_DATA_MAX)
-		return gpc_fail(err, GPC_ECONFIG, "the user data of a node would be "
-			"%zu bytes, and EC2 takes %d: name fewer buckets under "
-			"file_mounts", all.len, GPC_AWS_USER_DATA_MAX);
+		return fail_long(l, all.len, err);
 	*ret_text = gpc_strdup(gpc_buf_str(&all));
 	return 0;
 }

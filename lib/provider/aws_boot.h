@@ -6,7 +6,8 @@
 
 /* cloud-init's MIME parts: the timer that ends the machine, then the script that gets
  * the bundle with the machine's own role and runs the node. Nothing in it grants
- * access. l->rest has the bundle: {url, region, sha256}. ret_text is owned; the same
+ * access. l->rest has the bundle: {url, region, sha256}, and in `ca` whom else the
+ * store is believed by: certificates, as PEM. ret_text is owned; the same
  * launch gives the same bytes. GPC_ECONFIG: it would be too long. */
 int gpc_aws_user_data(const struct gpc_launch *l, char **ret_text,
 	struct gpc_error *err) gpc_must_check;

@@ -13,7 +13,7 @@ new_pair() { # NAME
 if ! new_pair own || ! new_pair other; then
 	skip_all "no openssl"
 fi
-start_fakecloud --cert "$PWD/own.pem" --key "$PWD/own.key"
+start_fakecloud --cert "$PWD/own.pem" --key "$PWD/own.key" --set ec2_boot=true
 export AWS_ENDPOINT_URL_STS="$FAKES_STS" AWS_EC2_METADATA_DISABLED=true \
 	GPUCLOUD_STORE="s3://bucket/x?endpoint=$FAKES_S3"
 CONFIG=$XDG_CONFIG_HOME/gpucloud/config.yaml
@@ -79,6 +79,19 @@ is "$out" "hello
 with $PWD/own.pem" "its log is there, and it was told"
 run gpc status
 is "$rc" 7 "without the profile the store is not believed" || note "$err"
+
+# --- on machines of a cloud ---------------------------------------------------------------
+RUN_SECONDS=120
+export AWS_ENDPOINT_URL_EC2="$FAKE_EC2" AWS_ENDPOINT_URL_SSM="$FAKE_SSM"
+if [ "$(id -u)" -eq 0 ]; then # who alone boots machines
+	run gpc submit --profile lab -q -y --infra aws -- sh -c 'echo "with $GPUCLOUD_CA_FILE"'
+	is "$rc:$out" "0:with /var/lib/gpucloud/ca.pem" "the machine's script and agent believe it" ||
+		note "$err"
+	run env SSL_CERT_FILE="$PWD/own.pem" "$GPUCLOUD_BIN" submit -q -y --infra aws -- true
+	is "$rc" 125 "what only this machine is told helps no other one"
+	like "$err" "store_unreachable" "the reason"
+	like "$err" "does not trust the store's certificate.*ca_file" "in words, with what to do"
+fi
 
 stop_fakecloud
 # shellcheck disable=SC2046  # a list of ids

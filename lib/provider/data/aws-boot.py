@@ -123,14 +123,21 @@ def fetch():
 
 
 def trust():
-    """Whom the store is believed by: this system's authorities, or the one named."""
-    if not C.get("ca"):
-        return urllib.request.build_opener()
-    with open(TOP + "/ca.pem", "w") as out:
-        out.write(C["ca"])
-    C["env"]["GPUCLOUD_CA_FILE"] = TOP + "/ca.pem"
-    context = ssl.create_default_context(cafile=TOP + "/ca.pem")
+    """Whom the store is believed by: this system's authorities, and those named."""
+    context = ssl.create_default_context()
+    if C.get("ca"):
+        context.load_verify_locations(cadata=C["ca"])
     return urllib.request.build_opener(urllib.request.HTTPSHandler(context=context))
+
+
+def trust_later():
+    """The same for the agent."""
+    if C.get("ca"):
+        with open(TOP + "/bundle/etc/ca-certificates.crt") as source:
+            known = source.read()
+        with open(TOP + "/ca.pem", "w") as out:
+            out.write(known + "\n" + C["ca"])
+        C["env"]["GPUCLOUD_CA_FILE"] = TOP + "/ca.pem"
 
 
 def machine(path):
@@ -163,6 +170,7 @@ def run():
     os.makedirs(TOP + "/node", 0o700, exist_ok=True)
     ident, region, _ = patient("no_metadata", 120, metadata)
     unpack(patient("no_network", 120, fetch))
+    trust_later()
     name = describe(region, ident, TOP + "/node")
     print("gpucloud: node %s starts" % name, flush=True)
     code = subprocess.call([TOP + "/bundle/gpucloud", "agent", "--launch", TOP + "/node"],
