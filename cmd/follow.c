@@ -17,6 +17,7 @@
 #include "cmd/session_open.h"
 #include "cmd/through.h"
 #include "core/logs.h"
+#include "core/machine.h"
 #include "core/request.h"
 #include "core/supervise.h"
 #include "record/journal.h"
@@ -462,7 +463,8 @@ int gpc_follow_run(struct gpc_follow *f, int64_t timeout_ms,
 	for (;;) {
 		int r = gpc_follow_step(f, &ended, err);
 
-		if (r || ended)
+		if (r || ended || (f->o.until_runs &&
+			f->view.state.status == GPC_JOB_RUNNING))
 			return r;
 		if (gpc_canceled(f->c->cancel))
 			return gpc_fail(err, GPC_ECANCELED, "interrupted");
@@ -564,13 +566,18 @@ static char *who_stays(struct gpc_follow *f)
 	struct gpc_error err = {0};
 	int r = gpc_cmd_inside_job() ? 0 : gpc_supervisor_ensure(f->s, &err);
 	gpc_autostr *who = gpc_supervisor_describe(f->s, f->job);
+	gpc_autostr *machine = gpc_machine_standby(f->s);
 
 	if (r)
-		return gpc_format("nobody: %s", err.msg);
-	if (gpc_starts_with(who, "nobody") && !gpc_cmd_inside_job())
-		return gpc_strdup("a background process on this machine, "
+		gpc_set_str(&who, "nobody here");
+	else if (gpc_starts_with(who, "nobody") && !gpc_cmd_inside_job())
+		gpc_set_str(&who, "a background process on this machine, "
 			"which starts now");
-	return gpc_steal(&who);
+	if (r && !machine)
+		return gpc_format("nobody: %s", err.msg);
+	return machine && !strstr(who, machine) && !gpc_eq(machine, f->job) ?
+		gpc_format("%s; %s, when it is gone", who, machine) :
+		gpc_steal(&who);
 }
 
 void gpc_follow_tell(struct gpc_follow *f, const char *text)

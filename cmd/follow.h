@@ -13,6 +13,7 @@ struct gpc_follow_options {
 	bool log;               /* pass the job's stdout and stderr on */
 	bool json;              /* JSON lines on stdout, for everything */
 	bool name_lines;        /* several jobs: name the job in each line */
+	bool until_runs;        /* no longer than until the job is RUNNING */
 	bool fresh;             /* just submitted or resumed: tell every state */
 	int from_attempt;       /* log of this and later attempts; 0 = all */
 	int64_t after_event;    /* states after this event */

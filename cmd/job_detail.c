@@ -12,6 +12,7 @@
 #include "cmd/phrase.h"
 #include "cmd/wrap.h"
 #include "core/notify.h"
+#include "core/machine.h"
 #include "core/supervise.h"
 #include "model/spec_notify.h"
 #include "record/checkpoint.h"
@@ -182,7 +183,11 @@ static void add_origin(struct detail *d, struct gpc_session *s,
 		return;
 	gpc_autostr *who = v->supervisor ? gpc_supervisor_words(s,
 		v->supervisor) : gpc_supervisor_describe(s, v->job.id);
-	row(d, "Supervisor:", who);
+	gpc_autostr *machine = gpc_machine_standby(s);
+	gpc_autostr *both = machine && !strstr(who, machine) &&
+		!gpc_eq(machine, v->job.id) ? gpc_format("%s; %s, when it is "
+		"gone", who, machine) : NULL;
+	row(d, "Supervisor:", both ? both : who);
 }
 
 /* Where each look costs money, what the journal knows must do. */

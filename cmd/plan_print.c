@@ -347,6 +347,6 @@ void gpc_plan_say(struct gpc_cmd *c, const struct gpc_plan_text *t)
 	say_priority(c, t->spec);
 	say_notify(c, t->spec);
 	say_tether(c, t);
-	item(c, "supervisor", "a background process on this machine, until "
-		"the job ends");
+	item(c, "supervisor", t->supervisor ? t->supervisor : "a background "
+		"process on this machine, until the job ends");
 }

@@ -11,6 +11,7 @@ struct gpc_plan_text {                /* all borrowed */
 	const struct gpc_sent *sent;  /* NULL = not scanned */
 	const struct gpc_plan *plan;
 	bool list_files;              /* every file and every excluded one */
+	const char *supervisor;       /* who moves it; NULL = the usual one */
 	int64_t tether_ms;            /* it ends with this client; 0 = it does not */
 };
 /* Says it on the talk stream. */

@@ -52,7 +52,7 @@ int gpc_cmd_session(struct gpc_cmd *c, enum gpc_cmd_store how,
 	return r;
 }
 
-static const char *own_job(void)
+const char *gpc_cmd_own_job(void)
 {
 	const char *job = getenv("GPUCLOUD_JOB_ID");
 
@@ -63,12 +63,12 @@ const char *gpc_cmd_job_word(const char *word)
 {
 	if (word)
 		return word;
-	return own_job() ? own_job() : "@";
+	return gpc_cmd_own_job() ? gpc_cmd_own_job() : "@";
 }
 
 bool gpc_cmd_inside_job(void)
 {
-	return own_job() != NULL;
+	return gpc_cmd_own_job() != NULL;
 }
 
 void gpc_cmd_ensure_supervisor(struct gpc_cmd *c, struct gpc_session *s)

@@ -18,6 +18,8 @@ int gpc_cmd_session(struct gpc_cmd *c, enum gpc_cmd_store how,
 /* What the command line's JOB (NULL = none given) means: the job itself, else
  * the one that this process is part of ($GPUCLOUD_JOB_ID), else "@". */
 const char *gpc_cmd_job_word(const char *word);
+/* The job that this process is part of; NULL = none. Borrowed. */
+const char *gpc_cmd_own_job(void);
 /* True when this process is part of a job: then no supervisor may be started,
  * since it would end with the node. */
 bool gpc_cmd_inside_job(void);

@@ -11,12 +11,14 @@
 #include "base/time.h"
 #include "cmd/attach.h"
 #include "cmd/command.h"
+#include "cmd/leave.h"
 #include "cmd/phrase.h"
 #include "cmd/plan_print.h"
 #include "cmd/sent.h"
 #include "cmd/session_open.h"
 #include "cmd/spec_load.h"
 #include "core/disk_room.h"
+#include "core/machine.h"
 #include "core/plan.h"
 #include "core/submit.h"
 
@@ -193,6 +195,7 @@ static int plan_one(struct gpc_cmd *c, struct gpc_session *s,
 		.skip_unreadable = o->skip_unreadable,
 		.credentials = o->credentials,
 	};
+	gpc_autostr *machine = NULL, *who = NULL;
 	int r = gpc_sent_scan(c, s, spec, &how, sent, err);
 
 	if (!r)
@@ -201,8 +204,13 @@ static int plan_one(struct gpc_cmd *c, struct gpc_session *s,
 		r = gpc_bucket_mounts_plan(s, spec, plan, &sent->buckets, err);
 	if (r)
 		return r;
-	gpc_plan_say(c, &(struct gpc_plan_text){spec, sent, plan, list_files,
-		tether->within_ms});
+	machine = s->store ? gpc_machine_standby(s) : NULL;
+	if (machine)
+		who = gpc_format("a background process on this machine, until the "
+			"job ends; %s, when it is gone", machine);
+	gpc_plan_say(c, &(struct gpc_plan_text){ .spec = spec, .sent = sent,
+		.plan = plan, .list_files = list_files, .supervisor = who,
+		.tether_ms = tether->within_ms });
 	gpc_sent_warn(c, sent);
 	warn_idle(c, spec, plan);
 	warn_disk(c, s, spec, plan);
@@ -237,8 +245,9 @@ static int dry_run(struct gpc_cmd *c, struct gpc_session *s,
 			r = plan_one(c, s, spec, tether, &sent, &plan, err);
 		if (!r)
 			gpc_json_add(plans, gpc_plan_json(
-				&(struct gpc_plan_text){spec, &sent, &plan,
-				false, tether->within_ms}));
+				&(struct gpc_plan_text){ .spec = spec,
+				.sent = &sent, .plan = &plan,
+				.tether_ms = tether->within_ms }));
 	}
 	warn_all(c, &warnings);
 	struct gpc_error late = {0};
@@ -246,38 +255,6 @@ static int dry_run(struct gpc_cmd *c, struct gpc_session *s,
 	if (!r && printed)
 		*err = late;
 	return r ? r : printed;
-}
-
-/* --- leave to spend -------------------------------------------------------- */
-static bool below_threshold(const struct gpc_cmd *c, const struct gpc_plan *p)
-{
-	struct gpc_money above = gpc_config_money(&c->config,
-		GPC_CONFIG_CONFIRM_ABOVE);
-
-	return above.currency[0] && p->at_most.currency[0] &&
-		gpc_eq(above.currency, p->at_most.currency) &&
-		p->at_most.micros <= above.micros;
-}
-
-static int ask_leave(struct gpc_cmd *c, const struct gpc_spec *spec,
-	const struct gpc_plan *p, struct gpc_error *err)
-{
-	const struct submit *o = c->ctx;
-
-	if (p->free || o->yes || below_threshold(c, p) ||
-		gpc_provider_caps(p->offers.v[0].provider) & GPC_PROVIDER_FREE)
-		return 0;
-	if (gpc_can_ask(&c->talk)) {
-		if (gpc_ask(&c->talk, "Buy this?"))
-			return 0;
-		return gpc_fail(err, GPC_ECANCELED, "nothing was bought");
-	}
-	if (spec->limits.cost.currency[0])
-		return 0;
-	int r = gpc_fail(err, GPC_EUSAGE, "this job costs money, and there is "
-		"no terminal to ask on");
-	gpc_hint(err, "pass -y, or set a limit with --max-cost");
-	return r;
 }
 
 /* --- submitting ------------------------------------------------------------ */
@@ -379,7 +356,7 @@ static int submit_one(struct gpc_cmd *c, const struct gpc_spec *spec,
 	if (!r)
 		r = plan_one(c, s, spec, tether, &sent, &plan, err);
 	if (!r)
-		r = ask_leave(c, spec, &plan, err);
+		r = gpc_leave_ask(c, spec, &plan, o->yes, err);
 	if (!r)
 		r = hand_over(c, s, spec, &sent, &how.tether, &res, err);
 	gpc_git_tree_clear(&sent.git);  /* what it holds is in the store */

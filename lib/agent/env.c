@@ -13,6 +13,8 @@
 #include "base/time.h"
 #include "dep/http.h"
 
+extern char **environ;
+
 static const char *const passed[] = {
 	"USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "LD_LIBRARY_PATH",
 	"LC_ALL", "LC_CTYPE", "LC_COLLATE", "LC_MESSAGES", "LC_NUMERIC",
@@ -103,6 +105,23 @@ static void add_ours(const struct gpc_agent *a, struct gpc_pairs *e)
 		gpc_pairs_set(e, GPC_ASK_ENV, a->ask_path);
 }
 
+/* A supervisor speaks to its cloud: where that is, if the machine's own environment
+ * says so. Who it is there, the machine's role says. */
+static void add_cloud(struct gpc_pairs *e)
+{
+	static const char *const starts[] = { "AWS_ENDPOINT_URL",
+		"AWS_EC2_METADATA_SERVICE_ENDPOINT" };
+
+	for (char **v = environ; *v; v++) {
+		size_t n = strcspn(*v, "=");
+		gpc_autostr *name = gpc_strndup(*v, n);
+
+		for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+			if (gpc_starts_with(name, starts[i]) && (*v)[n])
+				gpc_pairs_set(e, name, *v + n + 1);
+	}
+}
+
 static void add_aliases(const struct gpc_agent *a, struct gpc_pairs *e)
 {
 	const char *addresses = gpc_pairs_get(e, "GPUCLOUD_NODE_IPS");
@@ -136,6 +155,8 @@ void gpc_agent_env(const struct gpc_agent *a, struct gpc_pairs *ret_env)
 	add_gpus(a, ret_env);
 	add_ours(a, ret_env);
 	add_aliases(a, ret_env);
+	if (a->job.supervisor.profile)
+		add_cloud(ret_env);
 	for (size_t i = 0; i < a->spec.envs.n; i++)
 		if (a->spec.envs.v[i].value)
 			gpc_pairs_set(ret_env, a->spec.envs.v[i].key,

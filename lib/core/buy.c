@@ -88,6 +88,8 @@ static int complete_launch(struct gpc_supervision *sv, struct gpc_plan *plan,
 		&res->image_ids, l->offer.region) : res->image_id;
 	if (image)
 		gpc_json_set_str(l->rest, "image", image);
+	if (sv->job.supervisor.profile)
+		gpc_json_set_str(l->rest, "profile", sv->job.supervisor.profile);
 	if (res->disk_bytes)
 		gpc_json_set_int(l->rest, "disk_bytes", (int64_t)res->disk_bytes);
 	if (res->max_hourly_cost.currency[0])

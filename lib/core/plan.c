@@ -208,7 +208,7 @@ static void bound_life(const struct gpc_spec *spec, struct gpc_plan *p,
 
 	p->free = p->hourly.micros == 0;
 	if (by_hour) {
-		p->life_ms = DAY_MS;
+		p->life_ms = spec->life_ms ? spec->life_ms : DAY_MS;
 		p->end_by = GPC_END_LIFETIME;
 	}
 	if (l->time_ms > 0 && (by_hour || !p->free || l->setup_ms > 0)) {

@@ -25,6 +25,7 @@
 /* Where each look costs money: while nothing runs yet, and later. */
 #define FAR_LEAST_MS 300
 #define FAR_MOST_MS 2000
+#define FAR_BESIDE_MS 4000      /* while somebody else holds it */
 #define FAR_RUN_LEAST_MS 1000
 #define FAR_RUN_MOST_MS 5000
 #define REOPENED_MS 10000
@@ -40,6 +41,8 @@ static int load(struct gpc_supervision *sv, const char *job,
 	if (r == 0)
 		sv->own = gpc_session_with_local(sv->session, &sv->job.local);
 	sv->session = &sv->own;
+	if (r == 0)
+		sv->spec.life_ms = sv->job.supervisor.life_ms;
 	if (r == 0 && sv->spec.checkpoint.grace_ms == 0)
 		sv->spec.checkpoint.grace_ms = GPC_SPEC_GRACE_DEFAULT_MS;
 	return gpc_wrap(err, r, "job %s", job);
@@ -502,6 +505,8 @@ static int step(struct gpc_supervision *sv, bool *ret_done,
 		return close_job(sv, ret_done, err);
 	if (r == 0)
 		r = gpc_supervision_hold(sv, gpc_boot_ms(), &holding, err);
+	if (!holding && gpc_store_is_far(sv->session->store))
+		*ret_wake_ms = FAR_BESIDE_MS;
 	if (r < 0 || !holding)
 		return r;
 	r = act_all_rounds(sv, &progressed, err);

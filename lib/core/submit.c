@@ -259,6 +259,10 @@ static void fill_job(struct gpc_session *s, const struct gpc_spec *spec,
 		job->workdir = gpc_git_describe(git->url, git->ref,
 			options->git->commit);
 	}
+	if (options->supervisor) {
+		job->supervisor.profile = gpc_strdup(options->supervisor->profile);
+		job->supervisor.life_ms = options->supervisor->life_ms;
+	}
 	if (options->buckets)
 		gpc_bucket_mounts_note(options->buckets, job);
 	job->once_key = gpc_strdup(options->once_key);

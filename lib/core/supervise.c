@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "core/leftovers.h"
+#include "core/machine.h"
 #include "core/reconcile.h"
 #include "core/supervision.h"
 #include "record/index.h"
@@ -41,6 +42,7 @@ struct gang_member {
 };
 struct gang {
 	struct gpc_session *session;
+	const struct gpc_supervise_how *how;
 	struct gpc_crew crew;
 	GPC_VEC(struct gang_member) members;
 	int64_t listed_ms, swept_ms, renewed_ms;
@@ -144,6 +146,12 @@ static bool is_deleted(struct gang *g, const char *job)
 			NULL, NULL) == -GPC_ENOTFOUND;
 }
 
+/* On a machine of its own: those that it can see the nodes of. */
+static bool is_for_us(const struct gang *g, const struct gang_member *m)
+{
+	return !g->how->machine || gpc_machine_serves(&m->sv->job, &m->sv->spec);
+}
+
 static void member_step(struct gang *g, struct gang_member *m)
 {
 	struct gpc_error err = {0};
@@ -158,6 +166,11 @@ static void member_step(struct gang *g, struct gang_member *m)
 		return;
 	}
 	m->sv->crew = &g->crew;
+	m->sv->machine = g->how->machine;
+	if (!is_for_us(g, m) && !m->sv->job.supervisor.profile) {
+		m->due_ms = gpc_boot_ms() + RELIST_FAR_MS;
+		return;
+	}
 	r = gpc_supervision_step(m->sv, &done, &wake, &err);
 	m->spoiled = r == -GPC_EPROTO;
 	if (r == -GPC_ENOTFOUND && is_deleted(g, m->job)) {
@@ -222,11 +235,12 @@ static int64_t gang_step(struct gang *g)
 }
 
 /* Jobs, not bare entries: those of a submit that died do not keep us here. Nor
- * do spoiled ones: only a person can mend their records. */
+ * do spoiled ones: only a person can mend their records. Nor, on a machine, that
+ * machine's own: it would pay for itself for ever. */
 static bool gang_is_idle(const struct gang *g)
 {
 	gpc_vec_each(m, &g->members) {
-		if (m->sv && !m->spoiled)
+		if (m->sv && !m->spoiled && is_for_us(g, m))
 			return false;
 	}
 	return true;
@@ -335,6 +349,35 @@ static int list_again(struct gang *g, struct gpc_error *err)
 	return r;
 }
 
+/* A record that is another one's by now stays. */
+static int let_go(struct gpc_supervision *sv, struct gpc_error *err)
+{
+	bool current = false;
+	int r;
+
+	if (!gpc_eq(sv->journal.state.supervisor, sv->id))
+		return 0;
+	r = gpc_journal_is_current(&sv->journal, &current, err);
+	return r < 0 || !current ? r : gpc_supervision_let_go(sv, err);
+}
+
+/* Those that are still ours need not grow stale before another one moves them. */
+static void let_all_go(struct gang *g)
+{
+	struct gpc_error why = {0};
+	int r = 0;
+
+	if (g->how->once || (!g->how->machine && !gpc_canceled(g->session->cancel)))
+		return;
+	if (gpc_canceled(g->session->cancel) && g->how->heeded)
+		g->how->heeded();
+	for (size_t i = 0; r == 0 && i < g->members.n; i++)
+		if (g->members.v[i].sv)
+			r = let_go(g->members.v[i].sv, &why);
+	if (r < 0)
+		gpc_log(g->session->log, GPC_VERBOSE, "%s", why.msg);
+}
+
 static int gang_run(struct gang *g, bool once, struct gpc_error *err)
 {
 	g->awaited_ms = gpc_boot_ms();
@@ -361,11 +404,12 @@ static int gang_run(struct gang *g, bool once, struct gpc_error *err)
 	return 0;
 }
 
-int gpc_supervise_run(struct gpc_session *s, bool once, struct gpc_error *err)
+int gpc_supervise_run(struct gpc_session *s, const struct gpc_supervise_how *how,
+	struct gpc_error *err)
 {
 	gpc_autostr *path = gpc_supervisor_file(s, "lock");
 	gpc_autostr *wake = gpc_supervisor_file(s, "wake");
-	struct gang g = { .session = s, .wake_path = wake,
+	struct gang g = { .session = s, .how = how, .wake_path = wake,
 		.far = gpc_store_is_far(s->store) };
 	int r = gpc_mkdirs(s->place.state_dir, 0700, err);
 
@@ -378,19 +422,21 @@ int gpc_supervise_run(struct gpc_session *s, bool once, struct gpc_error *err)
 		g.lock_path = path;
 		g.renewed_ms = 0;
 		if (r == 0)
-			r = gang_run(&g, once, err);
+			r = gang_run(&g, how->once, err);
 		if (r == 0)
 			ours = gpc_supervisor_renew(s, fd, path);
 		gpc_close(&fd);
 		GPC_CRASH("supervise.let_go");
-		if (r < 0 || once || !ours || gpc_canceled(s->cancel))
+		if (r < 0 || how->once || !ours || gpc_canceled(s->cancel))
 			break;
+		let_all_go(&g);         /* as whom we are about to forget */
 		gang_clear(&g);
 		r = gang_list(&g, err);
 		gang_step(&g);
 		if (gang_is_idle(&g))
 			break;
 	}
+	let_all_go(&g);
 	gang_clear(&g);
 	return r;
 }

@@ -32,11 +32,20 @@ const struct gpc_job_state *gpc_supervision_state(
 #define GPC_SUPERVISOR_SILENT_MS 30000
 
 /* --- all my jobs (supervise.c; started by background.c) -------------------- */
-/* Runs until the last unfinished job of this owner is done, or cancel. once:
- * one round, in which it waits for jobs whose supervisor is silent until it may
- * take them over. GPC_ECONFLICT when another process supervises here already;
+struct gpc_supervise_how {
+	bool once;                    /* one round, in which it waits for jobs whose
+	                               * supervisor is silent until it may take them
+	                               * over */
+	const char *machine;          /* the job that this process is the program of
+	                               * (core/machine.h); NULL = none */
+	void (*heeded)(void);         /* called when cancel has ended it: what it then
+	                               * still tells the store is not cancelled; NULL */
+};
+/* Runs until the last unfinished job of this owner is done (that a machine can move,
+ * on one), or cancel. Whoever ends lets its jobs go, so that another one need not wait
+ * until they are stale. GPC_ECONFLICT when another process supervises here already;
  * one that is silent for too long is replaced. */
-int gpc_supervise_run(struct gpc_session *s, bool once,
+int gpc_supervise_run(struct gpc_session *s, const struct gpc_supervise_how *how,
 	struct gpc_error *err) gpc_must_check;
 /* Milliseconds for which the background supervisor of this user, host and store
  * has been silent, when people should be told; else 0. */
@@ -59,7 +68,7 @@ char *gpc_supervisor_describe(struct gpc_session *s, const char *job);
 int gpc_supervisor_record(struct gpc_session *s, const char *job,
 	char **ret_text, bool *ret_stale, struct gpc_error *err) gpc_must_check;
 char *gpc_supervisor_words(struct gpc_session *s, const char *record);
-/* The same as {alive, pid, user, host, text}: alive is null where only time can
+/* The same as {alive, pid, user, host, job, text}: alive is null where only time can
  * tell, and false when there is none yet, whose other fields are null. Owned. */
 struct gpc_json *gpc_supervisor_words_json(struct gpc_session *s,
 	const char *record);

@@ -51,6 +51,7 @@ struct gpc_supervision {
 	struct gpc_journal journal;
 	struct gpc_recovery_policy policy;
 
+	const char *machine;          /* gpc_supervise_how's; borrowed */
 	char id[17];                  /* ours, in `supervisor` events */
 	char *seen;                   /* the holder's record as last read */
 	int64_t seen_ms;              /* boot clock: since when it is the same */

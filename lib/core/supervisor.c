@@ -58,6 +58,8 @@ static int put_record(struct gpc_supervision *sv, int64_t now_ms,
 	gpc_json_set_str(j, "user", place->owner.user);
 	gpc_json_set_str(j, "host", place->owner.host);
 	gpc_json_set_str(j, "boot", place->boot);
+	if (sv->machine)
+		gpc_json_set_str(j, "job", sv->machine);
 	gpc_json_set_int(j, "pid", getpid());
 	gpc_json_set_int(j, "start", (int64_t)gpc_proc_start(getpid()));
 	gpc_json_set_int(j, "n", ++sv->renewals);
@@ -244,6 +246,7 @@ static char *describe_record(struct gpc_session *s, const struct gpc_json *rec)
 {
 	const char *host = gpc_json_get_str(rec, "host");
 	const char *user = gpc_json_get_str(rec, "user");
+	const char *machine = gpc_json_get_str(rec, "job");
 	long pid = (long)gpc_json_get_int(rec, "pid", 0);
 
 	if (is_dead_here(rec, s->place.boot))
@@ -251,6 +254,9 @@ static char *describe_record(struct gpc_session *s, const struct gpc_json *rec)
 			"node is lost, the job waits", pid, host ? host : "?");
 	if (is_of_boot(rec, s->place.boot))
 		return describe_here(s, rec, pid);
+	if (machine)
+		return gpc_format("%s, on a machine of its own (process %ld on "
+			"%s)", machine, pid, host ? host : "?");
 	return gpc_format("process %ld of %s on %s", pid, user ? user : "?",
 		host ? host : "?");
 }
@@ -337,6 +343,7 @@ struct gpc_json *gpc_supervisor_words_json(struct gpc_session *s,
 	gpc_json_set(j, "pid", pid ? gpc_json_int(pid) : gpc_json_null());
 	gpc_json_set(j, "user", gpc_json_string(gpc_json_get_str(rec, "user")));
 	gpc_json_set(j, "host", gpc_json_string(gpc_json_get_str(rec, "host")));
+	gpc_json_set(j, "job", gpc_json_string(gpc_json_get_str(rec, "job")));
 	gpc_json_set_str(j, "text", text);
 	return j;
 }

@@ -51,6 +51,10 @@ const struct gpc_config_field gpc_config_fields[GPC_CONFIG__COUNT] = {
 		"aws.regions", GPC_CONFIG_STR, NULL, NULL, true,
 		"regions of AWS that are looked at, by comma; by default the one "
 		"of AWS's own tools"},
+	[GPC_CONFIG_AWS_SUPERVISOR_PROFILE] = {
+		"aws.supervisor_profile", GPC_CONFIG_STR, "gpucloud-supervisor",
+		NULL, true,
+		"instance profile of the machine that `supervise --on aws` buys"},
 };
 
 int gpc_config_find(const char *name)

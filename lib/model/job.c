@@ -275,6 +275,11 @@ static const struct gpc_bind git_fields[] = {
 	GPC_BIND(gpc_job_git, commit, STR),
 	GPC_BIND_LAST
 };
+static const struct gpc_bind supervisor_fields[] = {
+	GPC_BIND(gpc_job_supervisor, profile, STR),
+	GPC_BIND(gpc_job_supervisor, life_ms, I53),
+	GPC_BIND_LAST
+};
 static const struct gpc_bind job_fields[] = {
 	GPC_BIND(gpc_job, v, INT, .flags = GPC_BIND_REQUIRED),
 	GPC_BIND(gpc_job, id, STR, .flags = GPC_BIND_REQUIRED),
@@ -289,6 +294,7 @@ static const struct gpc_bind job_fields[] = {
 	GPC_BIND(gpc_job, workdir, STR),
 	GPC_BIND(gpc_job, local, OBJECT, .sub = local_fields),
 	GPC_BIND(gpc_job, git, OBJECT, .sub = git_fields),
+	GPC_BIND(gpc_job, supervisor, OBJECT, .sub = supervisor_fields),
 	GPC_BIND(gpc_job, mounts, VEC, .sub = mount_fields,
 		.sub_size = sizeof(struct gpc_job_mount)),
 	GPC_BIND(gpc_job, buckets, VEC, .sub = bucket_fields,

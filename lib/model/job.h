@@ -83,6 +83,9 @@ struct gpc_job_bucket {                            /* one bucket of file_mounts 
  * what is bought, whoever buys it. home: "own", "user"; NULL = not known. */
 struct gpc_job_local { struct gpc_money price_per_hour; char *home; };
 struct gpc_job_git { char *url, *ref, *commit; };  /* of workdir: {url, ref} */
+/* A job that is a supervisor's machine (core/machine.h): who it is there, and for
+ * how long a machine of it may live. profile NULL = an ordinary job. */
+struct gpc_job_supervisor { char *profile; int64_t life_ms; };
 struct gpc_job {
 	int v;
 	char *id, *name, *original_name, *kind;    /* kind "job" */
@@ -93,6 +96,7 @@ struct gpc_job {
 	char *workdir;                             /* where it was, for people */
 	struct gpc_job_local local;
 	struct gpc_job_git git;                    /* url NULL = none */
+	struct gpc_job_supervisor supervisor;
 	GPC_VEC(struct gpc_job_mount) mounts;      /* local ones, in order */
 	GPC_VEC(struct gpc_job_bucket) buckets;    /* the others, in order */
 	char *bundle, *group, *once_key;

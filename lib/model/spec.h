@@ -248,8 +248,10 @@ struct gpc_spec {
 	struct gpc_json *sweep, *service, *pool, *config, *volumes;
 	struct gpc_json *managed_secrets, *inputs, *outputs;
 	char *event_callback;
-	/* not part of the value: for messages */
+	/* not part of the value: for messages and plans */
 	char *source;               /* "job.yaml" */
+	int64_t life_ms;            /* what a machine that costs money may live at
+	                             * most; 0 = a day */
 	GPC_VEC(struct gpc_spec_place) places;
 };
 

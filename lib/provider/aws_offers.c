@@ -9,6 +9,7 @@
 #include "provider/offer_fit.h"
 
 #define LIVE "DescribeSpotPriceHistory"
+#define USUAL ((uint64_t)2 << 30)       /* memory that programs need at least */
 #ifdef __aarch64__
 #define SELF_ARM true
 #else
@@ -49,6 +50,11 @@ static void built_in(const char *region, const struct gpc_ask *ask,
 			o.why_not = gpc_format("%s is for programs of another "
 				"architecture than this gpucloud's, which its "
 				"nodes run", t.name);
+		/* The cheapest machine must not be one that most jobs die on. */
+		if (!o.why_not && t.memory_bytes < USUAL && !ask->memory_bytes &&
+			!ask->instance_type)
+			o.why_not = gpc_format("%s has little memory: ask for "
+				"memory, or for this type, to get it", t.name);
 		*ret_fitting += !o.why_not;
 		*gpc_vec_push(to) = o;
 	}

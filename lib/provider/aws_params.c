@@ -111,7 +111,9 @@ int gpc_aws_params_machine(const struct gpc_launch *l, const char *prefix,
 	add(&f, gpc_json_get_str(made, "image"), "ImageId");
 	add(&f, l->offer.instance_type, "InstanceType");
 	add(&f, gpc_buf_str(&encoded), "UserData");
-	add(&f, GPC_AWS_PROFILE, "IamInstanceProfile.Name");
+	add(&f, gpc_json_get_str(l->rest, "profile") ?
+		gpc_json_get_str(l->rest, "profile") : GPC_AWS_PROFILE,
+		"IamInstanceProfile.Name");
 	add(&f, "terminate", "InstanceInitiatedShutdownBehavior");
 	add(&f, "required", "MetadataOptions.HttpTokens");
 	add(&f, "enabled", "MetadataOptions.HttpEndpoint");

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+import uuid
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GRACE = 10  # seconds until a system that does not shut down is ended
@@ -38,13 +39,17 @@ def boot(root, folder, ident):
     with open(os.path.join(HERE, "boot_init.py"), "rb") as script, \
             open(os.path.join(folder, "user-data"), "rb") as data:
         text, user_data = script.read(), data.read()
+    boot_id = os.path.join(folder, "top", "boot_id")
+    with open(boot_id, "w", encoding="ascii") as out:  # another one with each boot
+        out.write("%s\n" % uuid.uuid4())
     reader, writer = os.pipe()
     child = subprocess.Popen(
         ["unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "sh", "-c",
          'mount -t proc proc "$1/proc" && { [ ! -e "$1/proc/sysrq-trigger" ] || '
          'mount --bind /dev/null "$1/proc/sysrq-trigger"; } && '
+         'mount --bind "$5" "$1/proc/sys/kernel/random/boot_id" && '
          'exec chroot "$1" /usr/bin/python3 -B -c "$2" "$3" "$4"',
-         "sh", root, text.decode(), ident, str(reader)],
+         "sh", root, text.decode(), ident, str(reader), boot_id],
         stdin=subprocess.DEVNULL, stdout=2, pass_fds=(reader,))
     os.close(reader)
     with os.fdopen(writer, "wb") as out:

@@ -7,6 +7,7 @@ from .xmltext import element
 # name: family, vCPUs, MiB, architecture, GPUs, GPU name, MiB a GPU, network, cards, EFA,
 # disks, GB a disk, price in millionths
 ROWS = """
+t3.micro        Standard  2    1024 x86_64  0 -    0      5-Gigabit     1  0 0    0    10400
 t3.small        Standard  2    2048 x86_64  0 -    0      5-Gigabit     1  0 0    0    20800
 c7i.large       Standard  2    4096 x86_64  0 -    0      12.5-Gigabit  1  0 0    0    89250
 m7i.large       Standard  2    8192 x86_64  0 -    0      12.5-Gigabit  1  0 0    0   100800

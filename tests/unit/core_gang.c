@@ -52,7 +52,7 @@ static void *supervise(void *arg)
 {
 	struct gpc_session *s = arg;
 
-	return gpc_supervise_run(s, false, NULL) == 0 ? NULL : s;
+	return gpc_supervise_run(s, &(struct gpc_supervise_how){0}, NULL) == 0 ? NULL : s;
 }
 
 static bool ended(struct lab *lab, const char *job)
@@ -154,8 +154,8 @@ TEST(nothing_to_do_ends_at_once)
 	struct lab *lab = lab_new(0);
 	struct gpc_error err;
 
-	assert_ok(gpc_supervise_run(lab->s, false, &err));
-	assert_ok(gpc_supervise_run(lab->s, true, &err));
+	assert_ok(gpc_supervise_run(lab->s, &(struct gpc_supervise_how){0}, &err));
+	assert_ok(gpc_supervise_run(lab->s, &(struct gpc_supervise_how){ .once = true }, &err));
 	lab_free(lab);
 }
 
@@ -170,7 +170,7 @@ TEST(an_entry_without_a_job_does_not_hold_it)
 	job.name = gpc_strdup("never");
 	job.owner.hash = gpc_strdup(lab->s->place.owner.hash);
 	assert_ok(gpc_index_put_live(lab->s->store, &job, &err));
-	assert_ok(gpc_supervise_run(lab->s, false, &err));
+	assert_ok(gpc_supervise_run(lab->s, &(struct gpc_supervise_how){0}, &err));
 	lab_free(lab);
 }
 
@@ -224,7 +224,7 @@ TEST(jobs_of_others_are_theirs)
 	gpc_set_str(&lab->s->place.owner.hash, "ffffffffffffffff");
 	job = lab_job(lab, "");
 	gpc_set_str(&lab->s->place.owner.hash, mine);
-	assert_ok(gpc_supervise_run(lab->s, false, &err));
+	assert_ok(gpc_supervise_run(lab->s, &(struct gpc_supervise_how){0}, &err));
 	assert_int_equal(status_of(lab, job, NULL), GPC_JOB_PENDING);
 	assert_int_equal(lab_ledger(lab).creates, 0);
 	lab_free(lab);
@@ -240,7 +240,7 @@ TEST(a_second_one_is_refused)
 
 	assert_ok(gpc_mkdirs(lab->s->place.state_dir, 0700, &err));
 	assert_ok(gpc_lock_file(path, true, &fd, &err));
-	assert_fails(gpc_supervise_run(lab->s, false, &err), GPC_ECONFLICT);
+	assert_fails(gpc_supervise_run(lab->s, &(struct gpc_supervise_how){0}, &err), GPC_ECONFLICT);
 	/* And nobody starts another one beside it. */
 	assert_ok(gpc_supervisor_ensure(lab->s, &err));
 	lab_free(lab);
@@ -333,7 +333,7 @@ TEST(once_is_one_round)
 	gpc_autostr *job = lab_job(lab, "");
 	struct gpc_error err;
 
-	assert_ok(gpc_supervise_run(lab->s, true, &err));
+	assert_ok(gpc_supervise_run(lab->s, &(struct gpc_supervise_how){ .once = true }, &err));
 	assert_int_equal(status_of(lab, job, NULL), GPC_JOB_STARTING);
 	assert_int_equal(lab_ledger(lab).made, 1);
 	lab_free(lab);
@@ -367,14 +367,14 @@ TEST(once_waits_for_a_silent_holder)
 
 	held_elsewhere(lab, silent, 5 * MINUTE);
 	start = gpc_boot_ms();
-	assert_ok(gpc_supervise_run(lab->s, true, &err));
+	assert_ok(gpc_supervise_run(lab->s, &(struct gpc_supervise_how){ .once = true }, &err));
 	assert_int_equal(lab_events(lab, silent, "supervisor"), 2);
 	assert_in_range(gpc_boot_ms() - start, GPC_SUPERVISOR_STALE_MS,
 		GPC_SUPERVISOR_STALE_MS + 10000);
 	well = lab_job(lab, "");
 	held_elsewhere(lab, well, 1000);
 	start = gpc_boot_ms();
-	assert_ok(gpc_supervise_run(lab->s, true, &err));
+	assert_ok(gpc_supervise_run(lab->s, &(struct gpc_supervise_how){ .once = true }, &err));
 	assert_int_equal(lab_events(lab, well, "supervisor"), 1);
 	assert_in_range(gpc_boot_ms() - start, 1000, 10000);
 	lab_free(lab);
@@ -387,7 +387,7 @@ TEST(a_signal_ends_it)
 	struct gpc_error err;
 
 	lab->cancel.signal = 15;
-	assert_ok(gpc_supervise_run(lab->s, false, &err));
+	assert_ok(gpc_supervise_run(lab->s, &(struct gpc_supervise_how){0}, &err));
 	assert_int_equal(status_of(lab, job, NULL), GPC_JOB_PENDING);
 	lab_free(lab);
 }

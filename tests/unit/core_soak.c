@@ -452,7 +452,7 @@ TEST(a_supervisor_stays_small)
 		1500 / (int)stride(6);  /* a third shows what buffers grow to */
 	begin(&k, &k.keeper, KEEPER);
 	lab_on_sleep(turn, &k);
-	assert_ok(gpc_supervise_run(k.lab->s, false, &err));
+	assert_ok(gpc_supervise_run(k.lab->s, &(struct gpc_supervise_how){0}, &err));
 	lab_on_sleep(NULL, NULL);
 	play(&k, &k.keeper);
 	assert_null(k.keeper.job);

@@ -95,7 +95,7 @@ static int run_gang(struct bench *b, struct gpc_error *err)
 	int r;
 
 	lab_on_sleep(take_turn, &turns);
-	r = gpc_supervise_run(b->lab->s, false, err);
+	r = gpc_supervise_run(b->lab->s, &(struct gpc_supervise_how){0}, err);
 	lab_on_sleep(NULL, NULL);
 	b->lab->cancel = (struct gpc_cancel){0};
 	return r;

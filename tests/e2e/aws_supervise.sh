@@ -1,0 +1,88 @@
+#!/bin/sh
+# A supervisor on a machine of its own: what this machine began goes on without it.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+start_fakecloud --set ec2_boot=true
+control() { # PATH [JSON]
+	curl -sf ${2:+-d "$2"} "$FAKE_CONTROL/_control/$1"
+}
+export AWS_ENDPOINT_URL_EC2="$FAKE_EC2" AWS_ENDPOINT_URL_SSM="$FAKE_SSM" \
+	AWS_ENDPOINT_URL_S3="$FAKE_S3" AWS_EC2_METADATA_DISABLED=true \
+	GPUCLOUD_STORE="s3://bucket/store"
+[ "$(id -u)" -eq 0 ] || skip_all "machines are booted by root alone"
+control config '{"ec2": {"profiles": ["gpucloud-node", "gpucloud-supervisor"]}}' >/dev/null
+
+machines() { # FILTER: of all that were ever bought
+	control machines | jq -r ".machines | $1"
+}
+all_gone() { [ "$(machines 'map(select(.state != "terminated")) | length')" = 0 ]; }
+runs() { in_state "$1" RUNNING; }
+of() { # JOB: its machines
+	machines "map(select(.tags[\"gpucloud-job\"] == \"$1\"))$2"
+}
+supervisors() { # SIGNAL: to those of this machine, if there are any
+	some=1
+	for pid in $(pids_with "$T/"); do
+		case $(program_args "$pid") in supervise*) kill_pids "$1" "$pid" && some=0 ;; esac
+	done
+	return "$some"
+}
+alone() { ! supervisors 0; }
+RUN_SECONDS=180
+
+# --- before one is bought -----------------------------------------------------
+run gpc supervise --on aws -y --store "file://$T/folder"
+is "$rc" 0 "without a store there is nothing to move"
+run gpc supervise --on gcp -y
+is "$rc" 3 "it is refused where it is not built yet"
+cat >spot.yaml <<'Y'
+name: train
+resources: {infra: aws, use_spot: true}
+run: |
+  [ "$GPUCLOUD_ATTEMPT" -gt 1 ] || exec sleep 600
+  echo done
+Y
+job=$(gpc submit -q -y -d spot.yaml)
+wait_until 120 runs "$job"
+run gpc supervise --on aws --dry-run
+like "$err" "t3.micro" "the smallest machine is planned"
+like "$err" "at the latest" "with its end"
+run gpc supervise --on aws </dev/null
+is "$rc:$(machines length)" 2:1 "it is not bought unasked"
+
+# --- it is bought, and this machine goes -------------------------------------
+run gpc supervise --on aws -y
+machine=$out
+is "$rc:$(state_of "$machine")" 0:RUNNING "the command returns when the machine supervises"
+like "$err" "stands by" "and says so"
+is "$(of "$machine" '[0] | [.type, .market] | join(" ")')" "t3.micro on-demand" "it is the smallest"
+run gpc supervise --on aws -y
+is "$rc:$out:$(machines length)" "0:$machine:2" "a second one is not bought"
+like "$(gpc status "$job")" "$machine, when it is gone" "status names it"
+supervisors TERM
+held() { [ "$(gpc status "$job" -o json | jq -r '.supervisor.job')" = "$machine" ]; }
+wait_until 120 held
+ok $? "it takes over"
+like "$(gpc status "$job")" "$machine, on a machine of its own" "status says so"
+control machines "{\"id\": \"$(of "$job" '[0].id')\", \"do\": \"notice\", \"seconds\": 120}" >/dev/null
+wait_until 180 all_gone
+ok $? "all machines are gone"
+alone
+ok $? "without a supervisor here"
+is "$(of "$job" ' | length')" 2 "it bought the next attempt"
+run gpc wait "$job"
+is "$rc" 0 "and the job has ended well"
+like "$(gpc logs "$job" 2>/dev/null)" done "with its output"
+run gpc wait "$machine"
+is "$rc" 0 "so has the supervisor"
+run gpc cost --json
+is "$(printf '%s' "$out" | jq -c --arg a "$job" --arg b "$machine" \
+	'[.. | .job? // empty | select(. == $a or . == $b)] | unique | length')" 2 \
+	"both are in the costs"
+run gpc release --orphans --dry-run
+is "$rc" 0 "nothing is left"
+wait_until 60 alone
+ok $? "who closed them has ended"
+stop_fakecloud
+finish
