@@ -112,8 +112,13 @@ static int print_json(struct gpc_cmd *c, const struct gpc_table *t,
 	struct gpc_json *list = gpc_json_array(), *total = gpc_json_array();
 	struct gpc_json *j = gpc_json_object();
 
-	for (size_t i = 0; i < n; i++)
-		gpc_json_add(list, gpc_out_row_json(t, &rows[i]));
+	for (size_t i = 0; i < n; i++) {
+		struct gpc_json *row = gpc_out_row_json(t, &rows[i]);
+
+		gpc_json_set(row, "parts",
+			gpc_phrase_bill_json(&rows[i].cost.bill));
+		gpc_json_add(list, row);
+	}
 	for (size_t i = 0; i < sums->n; i++)
 		gpc_json_add(total, gpc_phrase_money_json(sums->v[i]));
 	gpc_json_set(j, "rows", list);
@@ -176,6 +181,16 @@ static int cost_since(struct gpc_cmd *c, struct gpc_session *s,
 	return r;
 }
 
+/* Of a job whose machines were not all that was paid for. */
+static int print_parts(struct gpc_cmd *c, const struct gpc_bill *bill,
+	struct gpc_error *err)
+{
+	gpc_autostr *parts = gpc_phrase_bill(bill);
+
+	return !parts || c->out.format > GPC_OUT_WIDE ? 0 :
+		gpc_out_print(&c->out, err, "of that: %s\n", parts);
+}
+
 static int cost_job(struct gpc_cmd *c, struct gpc_session *s,
 	struct gpc_error *err)
 {
@@ -189,7 +204,9 @@ static int cost_job(struct gpc_cmd *c, struct gpc_session *s,
 	r = gpc_job_find(s, c->argv[0], false, job, err);
 	if (!r)
 		r = gpc_cost_job(s, job, gpc_vec_push(&costs), err);
-	return r ? r : print_costs(c, &costs, false, err);
+	if (!r)
+		r = print_costs(c, &costs, false, err);
+	return r ? r : print_parts(c, &costs.v[0].bill, err);
 }
 
 /* --- before there is a job ------------------------------------------------- */
@@ -221,9 +238,13 @@ static int print_forecast(struct gpc_cmd *c, const struct gpc_spec *spec,
 	gpc_autostr *most = gpc_phrase_money(plan->at_most);
 	gpc_autostr *place = gpc_phrase_place(&plan->offers.v[0]);
 	gpc_autostr *nodes = gpc_phrase_count((uint64_t)plan->num_nodes, "node");
-	r = gpc_out_print(&c->out, err, "%-10s %s, %s\n%-10s %s\n%-10s %s\n",
-		"on", place, nodes, "rate", rate, "at most",
-		bounded ? most : "no bound: set limits.time or limits.cost");
+	gpc_autostr *parts = gpc_phrase_bill(&plan->hourly_bill);
+	gpc_autostr *all = gpc_phrase_bill(&plan->at_most_bill);
+	r = gpc_out_print(&c->out, err, "%-10s %s, %s\n%-10s %s%s%s\n"
+		"%-10s %s%s%s%s\n", "on", place, nodes, "rate", rate,
+		parts ? ": " : "", parts ? parts : "", "at most",
+		bounded ? most : "no bound: set limits.time or limits.cost",
+		all ? " (" : "", all ? all : "", all ? ")" : "");
 	if (r || !spec->limits.expected_ms)
 		return r;
 	gpc_autostr *expected = gpc_phrase_money(guess);

@@ -94,6 +94,34 @@ char *gpc_phrase_cost(struct gpc_money spent, struct gpc_money per_hour,
 	return gpc_format("%s so far, %s per hour now", money, rate);
 }
 
+char *gpc_phrase_bill(const struct gpc_bill *b)
+{
+	gpc_auto(gpc_strv) struct gpc_strv words = {0};
+
+	if (b->n < 2)
+		return NULL;
+	gpc_vec_each(p, b) {
+		gpc_autostr *money = gpc_phrase_money(p->sum);
+
+		gpc_strv_addf(&words, "%s %s", p->name, money);
+	}
+	return gpc_strv_join(&words, ", ");
+}
+
+struct gpc_json *gpc_phrase_bill_json(const struct gpc_bill *b)
+{
+	struct gpc_json *list = gpc_json_array();
+
+	gpc_vec_each(p, b) {
+		struct gpc_json *j = gpc_json_object();
+
+		gpc_json_set_str(j, "part", p->name);
+		gpc_json_set(j, "cost", gpc_phrase_money_json(p->sum));
+		gpc_json_add(list, j);
+	}
+	return list;
+}
+
 char *gpc_phrase_machine(const struct gpc_offer *o)
 {
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};

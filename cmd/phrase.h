@@ -23,6 +23,9 @@ char *gpc_phrase_rate(struct gpc_money per_hour);
 /* "$1.20", and while more may come "$1.20 so far, $2.00 per hour now". */
 char *gpc_phrase_cost(struct gpc_money spent, struct gpc_money per_hour,
 	bool ended);
+/* "machine $1.00, disk $0.01, address $0.005"; NULL when there are not several
+ * parts. */
+char *gpc_phrase_bill(const struct gpc_bill *b);
 /* "2 CPUs, 15.6 GiB, 8 x H200 (141 GB)" */
 char *gpc_phrase_machine(const struct gpc_offer *o);
 /* "local", "aws/us-east-1/a p5.48xlarge spot" */
@@ -38,4 +41,6 @@ char *gpc_phrase_reason(enum gpc_reason reason, int code, int signal, int rank,
 char *gpc_phrase_passed_over(const struct gpc_try *t);
 /* {"amount":"1.25","currency":"USD"}, or null; RFC 3339, or null. */
 struct gpc_json *gpc_phrase_money_json(struct gpc_money m);
+/* [{"part":"machine","cost":MONEY},...] */
+struct gpc_json *gpc_phrase_bill_json(const struct gpc_bill *b);
 struct gpc_json *gpc_phrase_time_json(int64_t wall_ms);

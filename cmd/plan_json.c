@@ -135,12 +135,14 @@ struct gpc_json *gpc_plan_json(const struct gpc_plan_text *t)
 	gpc_json_set(j, "offer", gpc_offer_json(&p->offers.v[0]));
 	gpc_json_set_int(j, "num_nodes", p->num_nodes);
 	gpc_json_set(j, "rate_per_hour", amount_json(p->hourly, p->free));
+	gpc_json_set(j, "rate_parts", gpc_phrase_bill_json(&p->hourly_bill));
 	gpc_json_set_bool(j, "free", p->free);
 	gpc_json_set(j, "ends_at", gpc_phrase_time_json(end));
 	gpc_json_set_str(j, "ended_by", gpc_eq(cause, "limits.deadline") ?
 		"deadline" : !end && t->spec->limits.time_ms > 0 ? "time" :
 		causes[p->end_by]);
 	gpc_json_set(j, "at_most", amount_json(p->at_most, p->free));
+	gpc_json_set(j, "at_most_parts", gpc_phrase_bill_json(&p->at_most_bill));
 	gpc_json_set(j, "checkpoint_path",
 		gpc_json_string(t->spec->checkpoint.path));
 	gpc_json_set(j, "workdir", gpc_json_string(t->spec->workdir));

@@ -44,6 +44,7 @@ static void say_offer(struct gpc_cmd *c, const struct gpc_plan *p)
 		gpc_eq(o->provider, "local") ? " (this machine)" : "", machine,
 		nodes);
 	gpc_autostr *rate = gpc_phrase_rate(p->hourly);
+	gpc_autostr *parts = gpc_phrase_bill(&p->hourly_bill);
 	bool old = o->price_ms && gpc_wall_ms() - o->price_ms > 60000;
 	gpc_autostr *age = old ? gpc_phrase_age(o->price_ms) : NULL;
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
@@ -56,6 +57,8 @@ static void say_offer(struct gpc_cmd *c, const struct gpc_plan *p)
 	gpc_buf_adds(&b, rate);
 	if (p->num_nodes > 1)
 		gpc_buf_addf(&b, " for all %d nodes", p->num_nodes);
+	if (parts)
+		gpc_buf_addf(&b, ": %s", parts);
 	if (o->price_source && *o->price_source)
 		gpc_buf_addf(&b, " (%s%s%s)", o->price_source, age ? ", " : "",
 			age ? age : "");
@@ -86,7 +89,11 @@ static void say_end(struct gpc_cmd *c, const struct gpc_plan_text *t)
 	}
 	if (p->hourly.micros && p->at_most.currency[0]) {
 		gpc_autostr *most = gpc_phrase_money(p->at_most);
+		gpc_autostr *parts = gpc_phrase_bill(&p->at_most_bill);
+
 		gpc_buf_addf(&b, "; costs at most %s", most);
+		if (parts)
+			gpc_buf_addf(&b, " (%s)", parts);
 	} else if (p->hourly.micros) {
 		gpc_buf_adds(&b, "; no limit of cost (--max-cost)");
 	}

@@ -77,8 +77,8 @@ static void check_cost(struct gpc_agent *a)
 
 		if (n->status == GPC_NODE_RELEASED)
 			continue;
-		if (gpc_money_add(&sum, gpc_money_for(n->rate,
-			end - n->created_ms), NULL) < 0)
+		if (gpc_money_add(&sum, gpc_job_state_charge(&a->state, n,
+			end - n->created_ms, false, NULL), NULL) < 0)
 			return;
 	}
 	if (gpc_eq(sum.currency, limit->currency)

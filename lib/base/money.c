@@ -12,6 +12,7 @@
 
 #define MICROS 1000000
 #define HOUR_MS 3600000
+#define PER_MAX_MS ((int64_t)35 * 24 * HOUR_MS)
 
 static bool take_currency(struct gpc_str s, char ret_code[4])
 {
@@ -167,24 +168,31 @@ static int64_t multiply_saturating(int64_t a, int64_t b)
 	return a * b;
 }
 
-struct gpc_money gpc_money_for(struct gpc_money per_hour, int64_t ms)
+struct gpc_money gpc_money_per(struct gpc_money price, int64_t per_ms, int64_t ms)
 {
-	struct gpc_money sum = per_hour;
-	int64_t hours, left, part;
+	struct gpc_money sum = price;
+	int64_t times, left, part;
 
-	if (per_hour.micros <= 0 || ms <= 0) {
+	if (per_ms > PER_MAX_MS)
+		per_ms = PER_MAX_MS;
+	if (price.micros <= 0 || ms <= 0 || per_ms <= 0) {
 		sum.micros = 0;
 		return sum;
 	}
-	/* rate * left / HOUR_MS without passing 63 bits: both remainders are
-	 * below 3.6e6. */
-	hours = ms / HOUR_MS;
-	left = ms % HOUR_MS;
-	part = per_hour.micros / HOUR_MS * left +
-		(per_hour.micros % HOUR_MS * left + HOUR_MS - 1) / HOUR_MS;
+	/* price * left / per_ms without passing 63 bits: both remainders are
+	 * below 3.1e9. */
+	times = ms / per_ms;
+	left = ms % per_ms;
+	part = price.micros / per_ms * left +
+		(price.micros % per_ms * left + per_ms - 1) / per_ms;
 	sum.micros = add_saturating(
-		multiply_saturating(per_hour.micros, hours), part);
+		multiply_saturating(price.micros, times), part);
 	return sum;
+}
+
+struct gpc_money gpc_money_for(struct gpc_money per_hour, int64_t ms)
+{
+	return gpc_money_per(per_hour, HOUR_MS, ms);
 }
 
 /* a * factor / b, rounded down, for 0 <= a < b: long division bit by bit. */

@@ -24,6 +24,9 @@ int gpc_money_add(struct gpc_money *a, struct gpc_money b,
 	struct gpc_error *err) gpc_must_check;
 /* rate per hour over a time, rounded up to a micro; saturates. */
 struct gpc_money gpc_money_for(struct gpc_money per_hour, int64_t ms);
+/* The same for a price that is for another time than an hour: per_ms > 0, and not over
+ * 35 days, beyond which it counts as so many. */
+struct gpc_money gpc_money_per(struct gpc_money price, int64_t per_ms, int64_t ms);
 /* How long `budget` lasts at per_hour, in ms; INT64_MAX at no cost. */
 int64_t gpc_money_lasts(struct gpc_money budget, struct gpc_money per_hour);
 int gpc_money_cmp(struct gpc_money a, struct gpc_money b); /* same currency */

@@ -18,6 +18,7 @@
 
 #define UNCLEAR_RETRY_MS 2000
 #define STUCK_MS 60000
+#define CLOCK_MS 60000           /* that clocks may differ */
 
 /* A UUID (version 8: our own content) from a hash of the store, the job and the
  * number of the intent's own event: a new intent always has a new token. */
@@ -311,6 +312,19 @@ static struct gpc_json *money_json(struct gpc_money m)
 	return j;
 }
 
+/* A repeat may come long after what it repeats. The provider's clock is believed if
+ * it is one of our time. */
+static void set_launched(struct gpc_json *n, const struct gpc_intent *intent,
+	const struct gpc_instance *x)
+{
+	int64_t now = gpc_wall_ms();
+
+	if (x->created_ms > intent->at_ms - CLOCK_MS &&
+		x->created_ms < now + CLOCK_MS)
+		gpc_json_set_int(n, "created_ms", x->created_ms < now ?
+			x->created_ms : now);
+}
+
 /* The price that it was bought at is the rate from the first moment, so that
  * no crash leaves a node that seems to cost nothing; a provider that reads
  * another rate back has the event `rate` for it. */
@@ -320,6 +334,7 @@ static struct gpc_json *created_payload(const struct gpc_job_state *st,
 {
 	struct gpc_json *data = gpc_json_object();
 	struct gpc_json *nodes = gpc_json_array();
+	struct gpc_money rate = gpc_plan_offer_hourly(&l->offer);
 	int rank = -1;
 
 	gpc_vec_each(x, made) {
@@ -336,12 +351,16 @@ static struct gpc_json *created_payload(const struct gpc_job_state *st,
 		gpc_json_set_str(n, GPC_EXPIRES_REASON,
 			gpc_json_get_str(l->rest, GPC_EXPIRES_REASON));
 		gpc_json_set_str(n, "offer", l->offer.instance_type);
-		if (l->offer.price.micros > 0)
-			gpc_json_set(n, "rate", money_json(l->offer.price));
+		if (rate.micros > 0)
+			gpc_json_set(n, "rate", money_json(rate));
+		set_launched(n, intent, x);
 		gpc_json_add(nodes, n);
 	}
 	gpc_json_set_int(data, "intent", intent->n);
 	gpc_json_set(data, "nodes", nodes);
+	if (l->offer.tariff.parts.n)
+		gpc_json_set(data, "tariff", gpc_bind_write(gpc_tariff_fields,
+			&l->offer.tariff));
 	return data;
 }
 

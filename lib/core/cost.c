@@ -27,15 +27,41 @@ static bool is_held(const struct gpc_node *n)
 		n->status != GPC_NODE_INTENDED;
 }
 
+/* A machine ends by itself when its lifetime is over, whoever looks. */
+static int64_t held_ms(const struct gpc_node *n, int64_t now_ms)
+{
+	if (n->expires_ms > 0 && now_ms > n->expires_ms)
+		now_ms = n->expires_ms;
+	return now_ms > n->created_ms ? now_ms - n->created_ms : 0;
+}
+
+static struct gpc_money charge_held(const struct gpc_job_state *st,
+	int64_t now_ms, struct gpc_bill *to)
+{
+	struct gpc_money sum = {0};
+
+	gpc_vec_each(n, &st->nodes) {
+		if (is_held(n))
+			add(&sum, gpc_job_state_charge(st, n, held_ms(n, now_ms),
+				false, to));
+	}
+	return sum;
+}
+
 struct gpc_money gpc_cost_spent(const struct gpc_job_state *st, int64_t now_ms)
 {
 	struct gpc_money sum = st->spent;
 
-	gpc_vec_each(n, &st->nodes) {
-		if (is_held(n) && now_ms > n->created_ms)
-			add(&sum, gpc_money_for(n->rate, now_ms - n->created_ms));
-	}
+	add(&sum, charge_held(st, now_ms, NULL));
 	return sum;
+}
+
+void gpc_cost_bill(const struct gpc_job_state *st, int64_t now_ms,
+	struct gpc_bill *to)
+{
+	gpc_vec_each(p, &st->bill)
+		gpc_bill_add(to, p->name, p->sum);
+	charge_held(st, now_ms, to);
 }
 
 struct gpc_money gpc_cost_rate(const struct gpc_job_state *st)
@@ -54,8 +80,8 @@ static int64_t node_ms(const struct gpc_job_state *st, int64_t now_ms)
 	int64_t sum = st->node_ms;
 
 	gpc_vec_each(n, &st->nodes) {
-		if (is_held(n) && now_ms > n->created_ms)
-			sum += now_ms - n->created_ms;
+		if (is_held(n))
+			sum += held_ms(n, now_ms);
 	}
 	return sum;
 }
@@ -75,6 +101,7 @@ static void from_view(const struct gpc_view *v, int64_t now_ms,
 	c->node_ms = node_ms(st, now_ms);
 	c->spent = v->spent;
 	c->rate = v->rate;
+	gpc_cost_bill(st, now_ms, &c->bill);
 }
 
 int gpc_cost_job(struct gpc_session *s, const char *job, struct gpc_cost *ret_c,
@@ -145,9 +172,15 @@ int gpc_cost_since(struct gpc_session *s, int64_t since_ms, bool all_users,
 	return 0;
 }
 
+void gpc_cost_clear(struct gpc_cost *c)
+{
+	free(c->name);
+	gpc_bill_clear(&c->bill);
+}
+
 void gpc_costs_clear(struct gpc_costs *c)
 {
 	gpc_vec_each(x, c)
-		free(x->name);
+		gpc_cost_clear(x);
 	gpc_vec_free(c);
 }

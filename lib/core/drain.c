@@ -56,14 +56,17 @@ static int64_t patience_ms(struct gpc_supervision *sv, const struct gpc_node *n)
 }
 
 static int record_released(struct gpc_supervision *sv, const struct gpc_node *n,
-	bool *progressed, struct gpc_error *err)
+	const struct gpc_paid *paid, bool *progressed, struct gpc_error *err)
 {
 	struct gpc_json *data = gpc_json_object();
 
 	gpc_json_set_int(data, "attempt", n->attempt);
 	gpc_json_set_int(data, "rank", n->rank);
 	gpc_json_set_str(data, "id", n->id);
-	gpc_json_set_int(data, "at_ms", gpc_wall_ms());
+	gpc_json_set_int(data, "at_ms", paid->at_ms);
+	gpc_json_set_int(data, "paid_ms", paid->ms);
+	if (paid->machine_free)
+		gpc_json_set_bool(data, "machine_free", true);
 	return gpc_supervision_append(sv, GPC_EVENT_RELEASED, data, progressed,
 		err);
 }
@@ -93,10 +96,14 @@ int gpc_supervision_release(struct gpc_supervision *sv, size_t node,
 	if (r < 0)
 		return r;
 	if (sight.gone) {
+		struct gpc_paid paid;
+
+		gpc_supervision_paid(sv, n, &sight, &paid);
 		/* What is left of it (processes, its folder) goes too. */
 		if (may_leave_remains(sv, n, &sight))
 			r = gpc_supervision_destroy(sv, n, err);
-		return r < 0 ? r : record_released(sv, n, progressed, err);
+		return r < 0 ? r : record_released(sv, n, &paid, progressed,
+			err);
 	}
 	if (now - l->since_ms < patience_ms(sv, n) ||
 		(l->destroyed_ms && now - l->destroyed_ms < AGAIN_MS))

@@ -69,6 +69,23 @@ static int get_exit(struct gpc_store *s, const char *job, int attempt, int rank,
 	return gpc_wrap(err, r, "%s", key);
 }
 
+int gpc_facts_beat_age(struct gpc_store *s, const char *job, int attempt, int rank,
+	int64_t *ret_ms, struct gpc_error *err)
+{
+	struct gpc_object o;
+	gpc_key key;
+	int r;
+
+	gpc_key_rank(key, job, attempt, rank, "beat");
+	r = gpc_store_head(s, key, &o, err);
+	if (r == 0 && !(o.modified_ms && o.now_ms))
+		r = gpc_fail(err, GPC_ENOTFOUND, "%s: the store does not say when "
+			"it was put", key);
+	if (r == 0)
+		*ret_ms = o.now_ms - o.modified_ms;
+	return r;
+}
+
 int gpc_facts_has_exit(struct gpc_store *s, const char *job, int attempt,
 	int rank, bool *ret_has, struct gpc_error *err)
 {

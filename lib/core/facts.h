@@ -9,6 +9,10 @@
 int gpc_facts_beat(struct gpc_store *s, const char *job, int attempt, int rank,
 	struct gpc_beat *ret_b, bool *ret_found, struct gpc_error *err)
 	gpc_must_check;
+/* How old a rank's newest beat is, by the store's own clocks; GPC_ENOTFOUND without
+ * one, or where the store does not say. */
+int gpc_facts_beat_age(struct gpc_store *s, const char *job, int attempt, int rank,
+	int64_t *ret_ms, struct gpc_error *err) gpc_must_check;
 int gpc_facts_has_exit(struct gpc_store *s, const char *job, int attempt,
 	int rank, bool *ret_has, struct gpc_error *err) gpc_must_check;
 /* How an attempt ended, if it has: its verdict, else every rank's exit, of

@@ -16,6 +16,8 @@
 void gpc_plan_clear(struct gpc_plan *p)
 {
 	gpc_offers_clear(&p->offers);
+	gpc_bill_clear(&p->hourly_bill);
+	gpc_bill_clear(&p->at_most_bill);
 	*p = (struct gpc_plan) {0};
 }
 
@@ -197,6 +199,25 @@ static bool is_free(const char *provider)
 	return gpc_provider_caps(provider) & GPC_PROVIDER_FREE;
 }
 
+struct gpc_money gpc_plan_offer_hourly(const struct gpc_offer *o)
+{
+	return o->tariff.parts.n ? gpc_tariff_hourly(&o->tariff) : o->price;
+}
+
+/* What all nodes of the first offer cost for so long. */
+static struct gpc_money charge(const struct gpc_plan *p, int64_t ms,
+	struct gpc_bill *to)
+{
+	const struct gpc_tariff *t = &p->offers.v[0].tariff;
+	struct gpc_money sum = gpc_money_for(p->hourly, ms);
+
+	if (t->parts.n)
+		return gpc_tariff_charge(t, ms, p->num_nodes, false, to);
+	if (sum.micros > 0)
+		gpc_bill_add(to, GPC_TARIFF_MACHINE, sum);
+	return sum;
+}
+
 /* The least of what the spec says, what the money buys, and (for machines that
  * are paid by the hour) a day. A machine that costs nothing has no default for
  * setup either: without limits.setup only the agent counts the time. */
@@ -236,7 +257,7 @@ static void bound_life(const struct gpc_spec *spec, struct gpc_plan *p,
 		}
 	}
 	if (p->life_ms > 0)
-		p->at_most = gpc_money_for(p->hourly, p->life_ms);
+		p->at_most = charge(p, p->life_ms, &p->at_most_bill);
 }
 
 static int check_place(const char *field, const char *path,
@@ -337,8 +358,9 @@ int gpc_plan_make_without(struct gpc_session *s, const struct gpc_spec *spec,
 	if (p.n_fitting == 0)
 		return none_fits(&p.offers, only_price &&
 			!(refused && refused->n > 0), err);
-	p.hourly = p.offers.v[0].price;
+	p.hourly = gpc_plan_offer_hourly(&p.offers.v[0]);
 	p.hourly.micros *= spec->num_nodes;
+	charge(&p, GPC_HOUR_MS, &p.hourly_bill);
 	r = check_places(spec, p.offers.v[0].provider, err);
 	if (r == 0)
 		r = check_caps(spec, &p, spent, err);

@@ -12,10 +12,12 @@ struct gpc_plan {
 	struct gpc_offers offers;     /* all that were asked, fitting ones first */
 	size_t n_fitting;             /* 0 never comes with success */
 	int num_nodes;
-	struct gpc_money hourly;      /* of all nodes of offers.v[0] */
+	struct gpc_money hourly;      /* of all nodes of offers.v[0], with all parts */
+	struct gpc_bill hourly_bill;  /* by part; empty: free */
 	int64_t life_ms;              /* lifetime of a node; 0 = none */
 	enum gpc_end_by end_by;       /* what bounds it */
 	struct gpc_money at_most;     /* worst case; "" = no bound */
+	struct gpc_bill at_most_bill; /* by part, as above */
 	bool free;                    /* costs nothing by the hour */
 };
 void gpc_plan_clear(struct gpc_plan *p);
@@ -34,6 +36,8 @@ int gpc_plan_make_without(struct gpc_session *s, const struct gpc_spec *spec,
 	struct gpc_plan *ret_p, struct gpc_error *err) gpc_must_check;
 /* Names what can be had or not: provider, place, type and market. Owned. */
 char *gpc_plan_offer_key(const struct gpc_offer *o);
+/* What one node of it costs an hour, with all parts. */
+struct gpc_money gpc_plan_offer_hourly(const struct gpc_offer *o);
 /* Which of gpc_spec_candidate's alternatives a plan's offer is for. */
 size_t gpc_plan_candidate(const struct gpc_offer *o);
 /* The ask of one candidate. */

@@ -15,7 +15,9 @@ void gpc_supervision_close_sources(struct gpc_supervision *sv)
 	gpc_vec_each(s, &sv->sources) {
 		gpc_provider_free((*s)->provider);
 		gpc_instances_clear(&(*s)->instances);
-		gpc_strv_clear(&(*s)->seen);
+		gpc_vec_each(seen, &(*s)->seen)
+			free(seen->id);
+		gpc_vec_free(&(*s)->seen);
 		free((*s)->name);
 		free(*s);
 	}
@@ -52,12 +54,42 @@ int gpc_supervision_source(struct gpc_supervision *sv, const char *provider,
 	return 0;
 }
 
+static struct gpc_seen *find_seen(const struct gpc_source *s, const char *id)
+{
+	gpc_vec_each(seen, &s->seen)
+		if (gpc_eq(seen->id, id))
+			return seen;
+	return NULL;
+}
+
+static const struct gpc_instance *find_instance(const struct gpc_source *s,
+	const char *id)
+{
+	const struct gpc_instance *found = NULL;
+
+	gpc_vec_each(x, &s->instances)
+		if (gpc_eq(x->id, id))
+			found = x;
+	return found;
+}
+
 static void note_seen(const struct gpc_supervision *sv, struct gpc_source *s)
 {
+	int64_t now = gpc_wall_ms();
+
 	gpc_vec_each(x, &s->instances) {
-		if (gpc_eq(gpc_pairs_get(&x->tags, "gpucloud-job"),
-			sv->job.id) && !gpc_strv_has(&s->seen, x->id))
-			gpc_strv_add(&s->seen, x->id);
+		if (!gpc_eq(gpc_pairs_get(&x->tags, "gpucloud-job"),
+			sv->job.id) || find_seen(s, x->id))
+			continue;
+		gpc_vec_push(&s->seen)->id = gpc_strdup(x->id);
+	}
+	gpc_vec_each(seen, &s->seen) {
+		const struct gpc_instance *x = find_instance(s, seen->id);
+
+		if (x && x->state <= GPC_INSTANCE_RUNNING)
+			seen->running_ms = now;
+		else if (!seen->ended_ms)
+			seen->ended_ms = now;
 	}
 }
 
@@ -94,18 +126,24 @@ int gpc_supervision_find(struct gpc_supervision *sv, const struct gpc_node *n,
 	if (r < 0)
 		return r;
 	*ret_sight = (struct gpc_sight){0};
-	gpc_vec_each(x, &s->instances) {
-		if (gpc_eq(x->id, n->id))
-			ret_sight->instance = x;
-	}
+	ret_sight->instance = find_instance(s, n->id);
 	if (ret_sight->instance)
 		ret_sight->gone =
 			ret_sight->instance->state == GPC_INSTANCE_GONE;
 	else
-		ret_sight->gone = gpc_strv_has(&s->seen, n->id) ||
+		ret_sight->gone = find_seen(s, n->id) ||
 			(s->provider->ops->caps & GPC_PROVIDER_LISTS_AT_ONCE) ||
 			gpc_wall_ms() - n->created_ms > UNSEEN_MS;
 	return 0;
+}
+
+const struct gpc_seen *gpc_supervision_seen(struct gpc_supervision *sv,
+	const struct gpc_node *n)
+{
+	gpc_vec_each(s, &sv->sources)
+		if (gpc_eq((*s)->name, n->provider))
+			return find_seen(*s, n->id);
+	return NULL;
 }
 
 int gpc_supervision_destroy(struct gpc_supervision *sv,

@@ -1,6 +1,6 @@
 /* What the parts of one job's supervision share: step.c decides, start.c
  * says from which checkpoint an attempt goes on, buy.c makes nodes and crew.c says whose turn that is, source.c asks providers what became of them, watch.c turns facts into
- * events, drain.c gives nodes back, notify.c tells others. */
+ * events, drain.c gives nodes back, paid.c says how long they were there, notify.c tells others. */
 #pragma once
 #include "core/crew.h"
 #include "core/notify.h"
@@ -27,6 +27,9 @@ struct gpc_pulse {
 /* When this process first saw a node that has to go; when it was last told to
  * (0 = not yet). Boot clock. */
 struct gpc_leaving { char *id; int64_t since_ms, destroyed_ms; };
+/* When a node of this job's was shown running for the last time, and first shown as
+ * ending or not any more; wall clock, 0 = never. */
+struct gpc_seen { char *id; int64_t running_ms, ended_ms; };
 /* A provider in use. */
 struct gpc_source {
 	char *name;
@@ -35,7 +38,7 @@ struct gpc_source {
 	struct gpc_instances instances;  /* as last listed */
 	bool listed;
 	int64_t listed_ms;               /* boot clock */
-	struct gpc_strv seen;            /* ids of this job's that were shown */
+	GPC_VEC(struct gpc_seen) seen;   /* nodes of this job's that were shown */
 };
 /* How a provider shows a node. */
 struct gpc_sight {
@@ -177,6 +180,19 @@ int gpc_supervision_find(struct gpc_supervision *sv, const struct gpc_node *n,
 int gpc_supervision_destroy(struct gpc_supervision *sv,
 	const struct gpc_node *n, struct gpc_error *err) gpc_must_check;
 void gpc_supervision_close_sources(struct gpc_supervision *sv);
+
+/* What lists have shown of a node; NULL = nothing. */
+const struct gpc_seen *gpc_supervision_seen(struct gpc_supervision *sv,
+	const struct gpc_node *n);
+
+/* paid.c: how long a node that is gone is paid for. */
+struct gpc_paid {
+	int64_t at_ms;                /* when it was gone, by our wall clock */
+	int64_t ms;                   /* how long it was there */
+	bool machine_free;            /* only what belongs to it is paid */
+};
+void gpc_supervision_paid(struct gpc_supervision *sv, const struct gpc_node *n,
+	const struct gpc_sight *sight, struct gpc_paid *ret);
 
 struct gpc_pulse *gpc_supervision_pulse(struct gpc_supervision *sv,
 	int attempt, int rank);

@@ -9,8 +9,9 @@
  *   intent     {attempt, token, request:{provider, offer, count, ranks, ...}}
  *   void       {intent}                    the intent n is given up
  *   created    {intent, nodes:[{rank, id, address?, expires_ms?, offer?, provider,
- *               created_ms?, rate?, expires_reason?}]}   the last: what the end
- *                                          of its lifetime means for the job
+ *               created_ms?, rate?, expires_reason?}], tariff?}   the last of a
+ *                                          node: what the end of its lifetime
+ *                                          means for the job
  *   rate       {attempt, rank, id?, rate}
  *   ready      {attempt, rank, id?, address?}
  *   phase      {attempt, phase, at_ms?, reason?}    setup | running | stopping
@@ -18,7 +19,10 @@
  *                                          ends the attempt; progress: false
  *                                          counts towards no_progress; boot: the
  *                                          word of model/boot_failure.h
- *   released   {attempt, rank, id, at_ms?}
+ *   released   {attempt, rank, id, at_ms?, paid_ms?, machine_free?}
+ *                                          how long it is paid for, if not from
+ *                                          created to at_ms; only what belongs
+ *                                          to the machine is
  *   supervisor {supervisor, host, boot, pid}
  *   checkpoint {attempt, checkpoint}       id "<attempt>-<n>-<label>"
  *   cancel     {now}    save {label?}    signal {signal, rank?}

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "dep/json.h"
+#include "model/tariff.h"
 
 /* --- words ------------------------------------------------------------ */
 enum gpc_job_status {
@@ -118,9 +119,13 @@ struct gpc_node {
 	enum gpc_node_status status;
 	int64_t intent;             /* number of its intent event */
 	char *provider, *id, *address, *offer;
-	struct gpc_money rate;      /* per hour */
+	struct gpc_money rate;      /* per hour, of all that it costs */
 	int64_t created_ms, released_ms, expires_ms;
 	struct gpc_json *rest;
+};
+struct gpc_node_tariff {            /* of the nodes of one intent */
+	int64_t intent;
+	struct gpc_tariff tariff;
 };
 struct gpc_intent {                 /* not yet answered by `created` or `void` */
 	int64_t n;
@@ -156,6 +161,7 @@ struct gpc_job_state {
 	int64_t ran_ms;             /* running time of the attempts before this one */
 	int64_t node_ms;            /* how long released nodes were held */
 	struct gpc_money spent;     /* of released nodes */
+	struct gpc_bill bill;       /* the same by part, as far as it is known */
 	char *detail;               /* of the end, for people; NULL */
 	char *checkpoint;           /* newest complete one: what an attempt resumes from */
 	char *supervisor;           /* random id of the `supervisor` event that holds */
@@ -175,6 +181,7 @@ struct gpc_job_state {
 	struct gpc_json *notify;    /* the same: a list; NULL = none */
 	int64_t priority_n, notify_n;        /* the events that set them */
 	GPC_VEC(struct gpc_node) nodes;      /* all not RELEASED, and this attempt's */
+	GPC_VEC(struct gpc_node_tariff) tariffs;     /* of nodes */
 	GPC_VEC(struct gpc_intent) intents;
 	GPC_VEC(struct gpc_try) tries;
 	struct gpc_json *rest;
@@ -189,3 +196,8 @@ void gpc_job_state_clear(struct gpc_job_state *st);
 bool gpc_job_state_is_over(const struct gpc_job_state *st);
 GPC_CLEANUP_VALUE(gpc_job_state);
 struct gpc_try *gpc_job_state_try(struct gpc_job_state *st, int attempt); /* or NULL */
+/* What one of its nodes costs that is paid for so long; by part into `to`, which may
+ * be NULL. machine_free: see gpc_tariff_charge. */
+struct gpc_money gpc_job_state_charge(const struct gpc_job_state *st,
+	const struct gpc_node *n, int64_t ms, bool machine_free,
+	struct gpc_bill *to);

@@ -21,6 +21,11 @@ static const struct gpc_bind node_fields[] = {
 	GPC_BIND(gpc_node, rest, REST),
 	GPC_BIND_LAST
 };
+static const struct gpc_bind node_tariff_fields[] = {
+	GPC_BIND(gpc_node_tariff, intent, I53, .flags = GPC_BIND_REQUIRED),
+	GPC_BIND(gpc_node_tariff, tariff, OBJECT, .sub = gpc_tariff_fields),
+	GPC_BIND_LAST
+};
 static const struct gpc_bind intent_fields[] = {
 	GPC_BIND(gpc_intent, n, I53, .flags = GPC_BIND_REQUIRED),
 	GPC_BIND(gpc_intent, attempt, INT, .flags = GPC_BIND_REQUIRED),
@@ -67,6 +72,8 @@ static const struct gpc_bind state_fields[] = {
 	GPC_BIND(gpc_job_state, ran_ms, I53),
 	GPC_BIND(gpc_job_state, node_ms, I53),
 	GPC_BIND(gpc_job_state, spent, MONEY),
+	GPC_BIND(gpc_job_state, bill, VEC, .sub = gpc_bill_part_fields,
+		.sub_size = sizeof(struct gpc_bill_part)),
 	GPC_BIND(gpc_job_state, checkpoint, STR),
 	GPC_BIND(gpc_job_state, supervisor, STR),
 	GPC_BIND(gpc_job_state, cancel, BOOL),
@@ -88,6 +95,8 @@ static const struct gpc_bind state_fields[] = {
 	GPC_BIND(gpc_job_state, notify_n, I53),
 	GPC_BIND(gpc_job_state, nodes, VEC, .sub = node_fields,
 		.sub_size = sizeof(struct gpc_node)),
+	GPC_BIND(gpc_job_state, tariffs, VEC, .sub = node_tariff_fields,
+		.sub_size = sizeof(struct gpc_node_tariff)),
 	GPC_BIND(gpc_job_state, intents, VEC, .sub = intent_fields,
 		.sub_size = sizeof(struct gpc_intent)),
 	GPC_BIND(gpc_job_state, tries, VEC, .sub = try_fields,
@@ -162,4 +171,35 @@ struct gpc_try *gpc_job_state_try(struct gpc_job_state *st, int attempt)
 		if (t->n == attempt)
 			return t;
 	return NULL;
+}
+
+/* A rate that was read back since the machine was bought is what counts. */
+static const struct gpc_tariff *tariff_of(const struct gpc_job_state *st,
+	const struct gpc_node *n)
+{
+	gpc_vec_each(t, &st->tariffs) {
+		struct gpc_money hourly = gpc_tariff_hourly(&t->tariff);
+
+		if (t->intent == n->intent && hourly.micros == n->rate.micros &&
+			gpc_eq(hourly.currency, n->rate.currency))
+			return &t->tariff;
+	}
+	return NULL;
+}
+
+struct gpc_money gpc_job_state_charge(const struct gpc_job_state *st,
+	const struct gpc_node *n, int64_t ms, bool machine_free,
+	struct gpc_bill *to)
+{
+	const struct gpc_tariff *t = tariff_of(st, n);
+	struct gpc_money sum = {0};
+
+	if (t)
+		return gpc_tariff_charge(t, ms, 1, machine_free, to);
+	if (!n->rate.currency[0])
+		return sum;
+	sum = gpc_money_for(n->rate, machine_free ? 0 : ms);
+	if (to)
+		gpc_bill_add(to, GPC_TARIFF_MACHINE, sum);
+	return sum;
 }

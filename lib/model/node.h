@@ -44,6 +44,10 @@ struct gpc_instance {
 	enum gpc_instance_state state;
 	struct gpc_pairs tags;
 	int64_t created_ms, expires_ms;
+	int64_t ended_ms;            /* when it ceased to be paid for, by the clock
+	                              * that created_ms is from; 0 = not said */
+	int64_t machine_free_ms;     /* only what belongs to it is paid for if it
+	                              * lasted less than that */
 	char *why;                   /* why it is gone, if the provider knows */
 };
 struct gpc_instances { struct gpc_instance *v; size_t n, cap; };

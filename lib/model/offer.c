@@ -15,6 +15,7 @@ static const struct gpc_bind fields[] = {
 	/* Bytes of memory fit in 63 bits. */
 	GPC_BIND(gpc_offer, memory_bytes, I64),
 	GPC_BIND(gpc_offer, price, MONEY),
+	GPC_BIND(gpc_offer, tariff, OBJECT, .sub = gpc_tariff_fields),
 	GPC_BIND(gpc_offer, price_source, STR),
 	GPC_BIND(gpc_offer, price_ms, I53),
 	GPC_BIND(gpc_offer, why_not, STR),

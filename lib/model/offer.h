@@ -8,6 +8,7 @@
 #include "base/money.h"
 #include "base/vec.h"
 #include "dep/json.h"
+#include "model/tariff.h"
 
 struct gpc_gpu_ask {
 	char *name;                         /* canonical, or as written */
@@ -33,7 +34,10 @@ struct gpc_offer {
 	char *market;                       /* "on-demand", "spot", "reserved" */
 	char *gpu; int gpus; int gpu_memory_gb;  /* gpu NULL = none */
 	double cpus; uint64_t memory_bytes;
-	struct gpc_money price;             /* per hour and node; 0 micros = free */
+	struct gpc_money price;             /* of the machine alone, per hour and node;
+	                                     * 0 micros = free */
+	struct gpc_tariff tariff;           /* of all that a node costs; no parts =
+	                                     * price is all */
 	char *price_source; int64_t price_ms; /* where the price is from, and its time */
 	char *why_not;                      /* set: does not fit the ask, and why */
 	struct gpc_json *rest;

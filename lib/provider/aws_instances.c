@@ -11,6 +11,7 @@
 
 #define TAG_EXPIRES "gpucloud-expires"
 #define PAGE "1000"
+#define FREE_MS ((int64_t)3600 * 1000)
 #define FILTER_MAX 200          /* values that a filter takes */
 
 char *gpc_aws_node_id(const char *region, const char *instance)
@@ -50,6 +51,33 @@ static void read_tags(const struct gpc_xml *item, struct gpc_pairs *to)
 		gpc_pairs_set(to, gpc_xml_text(x, "key"), gpc_xml_text(x, "value"));
 }
 
+/* "User initiated (2026-11-30 21:45:20 GMT)": the state's last change, which is where
+ * a machine that ends ceased to be paid for. Not all ends are told so. */
+static int64_t changed_at(const char *reason)
+{
+	const char *open = strrchr(reason, '(');
+	int64_t ms = 0;
+
+	if (!open || strlen(open) != sizeof("(2026-11-30 21:45:20 GMT)") - 1 ||
+		!gpc_eq(open + 20, " GMT)") || open[11] != ' ')
+		return 0;
+	gpc_autostr *text = gpc_format("%.10sT%.8sZ", open + 1, open + 12);
+
+	return gpc_parse_rfc3339(text, &ms, NULL) == 0 ? ms : 0;
+}
+
+/* When it ended, and whether the spot market took it back in its first hour: that
+ * hour is not charged. */
+static void read_end(const struct gpc_xml *item, struct gpc_instance *x)
+{
+	if (x->state != GPC_INSTANCE_STOPPING && x->state != GPC_INSTANCE_GONE)
+		return;
+	x->ended_ms = changed_at(gpc_xml_text(item, "reason"));
+	if (gpc_eq(gpc_xml_text(item, "stateReason/code"),
+		"Server.SpotInstanceTermination"))
+		x->machine_free_ms = FREE_MS;
+}
+
 int gpc_aws_instance_read(const struct gpc_xml *item, const char *region,
 	struct gpc_instances *to, struct gpc_error *err)
 {
@@ -70,6 +98,7 @@ int gpc_aws_instance_read(const struct gpc_xml *item, const char *region,
 	if (gpc_parse_rfc3339(gpc_xml_text(item, "launchTime"), &x->created_ms,
 		NULL) < 0)
 		x->created_ms = 0;      /* not said */
+	read_end(item, x);
 	if (gpc_pairs_has(&x->tags, TAG_EXPIRES) &&
 		gpc_parse_i64(gpc_pairs_get(&x->tags, TAG_EXPIRES), 0,
 			INT64_MAX / 1000, TAG_EXPIRES, &expires_s, NULL) == 0)

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "provider/aws_boot.h"
 #include "provider/aws_tables.h"
+#include "provider/aws_tariff.h"
 
 #define GIB ((int64_t)1 << 30)
 
@@ -100,6 +101,14 @@ static int choose_disk(const struct gpc_launch *l, struct gpc_json *to,
 	return 0;
 }
 
+/* Now that the disk is known. */
+static void set_tariff(struct gpc_launch *l, int64_t disk_gib)
+{
+	gpc_tariff_clear(&l->offer.tariff);
+	gpc_aws_tariff(l->offer.region, l->offer.price, disk_gib, true,
+		&l->offer.tariff);
+}
+
 int gpc_aws_launch_prepare(struct gpc_aws *aws, struct gpc_launch *l,
 	struct gpc_error *err)
 {
@@ -126,6 +135,7 @@ int gpc_aws_launch_prepare(struct gpc_aws *aws, struct gpc_launch *l,
 	if (r < 0)
 		return r;
 	gpc_json_set_str(made, "user_data", data);
+	set_tariff(l, gpc_json_get_int(made, "disk_gib", 0));
 	gpc_json_set(l->rest, GPC_AWS_REST, gpc_steal(&made));
 	return 0;
 }

@@ -5,9 +5,12 @@
 
 #include "base/str.h"
 #include "base/time.h"
+#include "provider/aws_launch.h"
 #include "provider/aws_tables.h"
+#include "provider/aws_tariff.h"
 #include "provider/offer_fit.h"
 
+#define GIB ((uint64_t)1 << 30)
 #define LIVE "DescribeSpotPriceHistory"
 #define USUAL ((uint64_t)2 << 30)       /* memory that programs need at least */
 #ifdef __aarch64__
@@ -181,6 +184,9 @@ static size_t spread(const struct gpc_offer *wants, const struct gpc_ask *ask,
 		o->why_not = gpc_offer_misfit(ask, o, true);
 		if (!o->why_not && ask->spot && !price)
 			o->why_not = gpc_format("no spot price in %s", f->zone);
+		gpc_aws_tariff(wants->region, o->price, ask->disk_bytes ?
+			(int64_t)((ask->disk_bytes + GIB - 1) / GIB) :
+			GPC_AWS_DISK_LEAST_GIB, true, &o->tariff);
 		n++;
 	}
 	return n;

@@ -44,6 +44,7 @@ static const struct gpc_bind created_fields[] = {
 	FIELD(intent, I53, NEED),
 	FIELD(nodes, VEC, NEED, .sub = created_node_fields,
 		.sub_size = sizeof(struct gpc_node)),
+	FIELD(tariff, OBJECT, .sub = gpc_tariff_fields),
 	GPC_BIND_LAST
 };
 static const struct gpc_bind rate_fields[] = {
@@ -66,7 +67,8 @@ static const struct gpc_bind lost_fields[] = {
 };
 static const struct gpc_bind released_fields[] = {
 	FIELD(attempt, INT, NEED), FIELD(rank, INT, NEED), FIELD(id, STR, NEED),
-	FIELD(at_ms, I53), GPC_BIND_LAST
+	FIELD(at_ms, I53), FIELD(paid_ms, I53), FIELD(machine_free, BOOL),
+	GPC_BIND_LAST
 };
 static const struct gpc_bind supervisor_fields[] = {
 	FIELD(supervisor, STR, NEED), GPC_BIND_LAST

@@ -18,15 +18,16 @@ extern const char *const gpc_phase_event_names[];
 
 struct gpc_payload {
 	int attempt, rank, code, signal, num_nodes;
-	int64_t intent, at_ms, ran_ms;
+	int64_t intent, at_ms, ran_ms, paid_ms;
 	char *id, *address, *checkpoint, *supervisor, *token, *resume_from;
 	char *detail, *damage, *boot, *key;
 	enum gpc_phase_event phase;
 	enum gpc_reason reason;
-	bool now, uncounted, remove, opens;
+	bool now, uncounted, remove, opens, machine_free;
 	int keep;
 	int64_t time_ms;
 	struct gpc_money rate, cost;
+	struct gpc_tariff tariff;
 	struct gpc_strv drop, damaged;
 	int priority;
 	struct gpc_json *request, *notify;

@@ -75,6 +75,25 @@ static void node_clear(struct gpc_node *n)
 	gpc_json_free(n->rest);
 }
 
+/* Tariffs stay as long as there are nodes that they are of. */
+static void drop_old_tariffs(struct gpc_job_state *st)
+{
+	size_t i = 0;
+
+	while (i < st->tariffs.n) {
+		bool used = false;
+
+		gpc_vec_each(n, &st->nodes)
+			used |= n->intent == st->tariffs.v[i].intent;
+		if (used) {
+			i++;
+			continue;
+		}
+		gpc_tariff_clear(&st->tariffs.v[i].tariff);
+		gpc_vec_remove(&st->tariffs, i);
+	}
+}
+
 /* RELEASED nodes of earlier attempts are nobody's business any more. */
 static void drop_old_nodes(struct gpc_job_state *st)
 {
@@ -91,6 +110,7 @@ static void drop_old_nodes(struct gpc_job_state *st)
 		node_clear(n);
 		gpc_vec_remove(&st->nodes, i);
 	}
+	drop_old_tariffs(st);
 }
 
 /* Ends the current attempt, once. */
@@ -240,6 +260,14 @@ int gpc_on_created(struct gpc_step *s, struct gpc_error *err)
 		if (!to->created_ms)
 			to->created_ms = s->at_ms;
 	}
+	if (s->p->tariff.parts.n > 0) {
+		struct gpc_node_tariff *t = gpc_vec_push(&st->tariffs);
+
+		t->intent = s->p->intent;
+		t->tariff = s->p->tariff;
+		s->p->tariff = (struct gpc_tariff){0};
+	}
+	drop_old_tariffs(st);
 	if (x)
 		drop_intent(st, x);
 	if (s->to == GPC_TO_VARIES)
@@ -340,19 +368,23 @@ int gpc_on_released(struct gpc_step *s, struct gpc_error *err)
 {
 	struct gpc_job_state *st = s->st;
 	struct gpc_node *n = find_node(st, s->p);
-	struct gpc_money cost;
-	int r;
+	struct gpc_money cost, sum = st->spent;
+	int64_t ms;
 
 	/* Of a node that nobody knows, or again: nothing changes. */
 	if (!n || n->status == GPC_NODE_RELEASED)
 		return 0;
-	if (n->rate.currency[0]) {
-		cost = gpc_money_for(n->rate, since(n->created_ms, s->at_ms));
-		r = gpc_money_add(&st->spent, cost, err);
+	ms = s->p->paid_ms > 0 ? s->p->paid_ms : since(n->created_ms, s->at_ms);
+	cost = gpc_job_state_charge(st, n, ms, s->p->machine_free, NULL);
+	if (cost.currency[0]) {
+		int r = gpc_money_add(&sum, cost, err);
+
 		if (r < 0)
 			return r;
+		st->spent = sum;
+		gpc_job_state_charge(st, n, ms, s->p->machine_free, &st->bill);
 	}
-	add_ms(&st->node_ms, since(n->created_ms, s->at_ms));
+	add_ms(&st->node_ms, ms);
 	n->status = GPC_NODE_RELEASED;
 	n->released_ms = s->at_ms;
 	drop_old_nodes(st);

@@ -55,6 +55,18 @@ is "$(machines '.[0] | [.type, .market, .reason] | join(" ")')" \
 is "$(machines '.[0].tags | keys | join(" ")')" \
 	"Name gpucloud-expires gpucloud-job gpucloud-owner gpucloud-store" "it bore its tags"
 is "$(asked RunInstances)" 1 "one launch"
+bill() { # JOB: what the meter says, in millionths
+	machines "map(select(.tags[\"gpucloud-job\"] | startswith(\"$1\")) | .bill[]) | add"
+}
+spent() { # JOB [PART]
+	gpc cost "$1" --json | jq --arg part "${2:-}" '[.rows[0] |
+		if $part == "" then . else .parts[] | select(.part == $part) end |
+		.cost.amount | tonumber * 1000000 | round] | add'
+}
+is "$(spent first)" "$(bill first)" "it cost what the meter says: a minute"
+is "$(spent first machine) $(spent first disk) $(spent first address)" "347 183 84" \
+	"of a machine, its disk and its address"
+like "$(gpc cost first)" "of that: machine .*, disk .*, address " "and cost shows them"
 calls=$(control "requests?service=ec2" | jq '.requests | length')
 note "requests to EC2 for all of this: $calls"
 [ "$calls" -lt 40 ]
@@ -114,8 +126,18 @@ wait_until 120 runs "$job"
 for pid in $(pids_with "$T/"); do
 	case $(program_args "$pid") in supervise*) kill_pids KILL "$pid" ;; esac
 done
-run gpc release --all -y
+id=$(newest)
+control machines "{\"id\": \"$id\", \"do\": \"older\", \"seconds\": 7000}" >/dev/null
+control machines "{\"id\": \"$id\", \"do\": \"cut\", \"seconds\": 600}" >/dev/null
+run gpc release --all --now -y
 is "$rc:$(live)" 0:0 "release --all finds by tags what nobody supervises any more"
+is_told() {
+	gpc supervise --once 2>/dev/null
+	gpc status "$job" --json | jq -e 'all(.nodes[]; .released)'
+}
+wait_until 60 is_told
+check "two hours cost what the meter says, but for the two seconds at their ends" \
+	awk "BEGIN { d = $(spent "$job") - $(bill "$job"); exit !(d * d <= 24 * 24) }"
 
 # --- what a machine cannot do -----------------------------------------------
 afresh

@@ -171,6 +171,10 @@ json update update waits --max-cost 5 --time 2h --priority -3 \
 	--notify '[{command: ["true"], on: [success, failure]},
 		{url: http://127.0.0.1:9/b, on: recovering}]' --json
 json cost-running cost waits --json
+# the least that there is, whatever time it takes
+GPUCLOUD_LOCAL_PRICE_PER_HOUR=0.000001 gpc submit -y -q --name paid -- true
+wait_until 20 sh -c "'$GPUCLOUD_BIN' status paid --json | jq -e '.nodes[0].released'"
+json cost-paid cost paid --json
 json release-dry release --all --dry-run --json
 run gpc status waits --json
 cp "$T/out" docs/running

@@ -78,8 +78,12 @@ def test_ec2_life_of_an_instance(cloud):
     told = cloud.control("machines")
     assert [m["seconds"] >= 60 for m in told["machines"]] == [True, True]
     # two machines, a minute each, at 31 % of 1.006 dollars, a disk and an address
-    assert told["micros"] == 2 * (1006000 * 31 // 100 * 60 // 3600 +
-                                  8 * 80000 * 60 // (730 * 3600) + 5000 * 60 // 3600), told
+    micros = 1006000 * 31 // 100
+    assert told["micros"] == 2 * sum(-(-m // of) for m, of in (
+        (micros * 60, 3600), (8 * 80000 * 60, 730 * 3600), (5000 * 60, 3600))), told
+    told = cloud.control("machines", {"id": ids[0], "do": "older", "seconds": 3600})
+    assert told["seconds"] in (3601, 3602)  # it ended within two
+    assert told["bill"]["machine"] == -(-micros * told["seconds"] // 3600), told
 
 
 def test_ec2_token(cloud):

@@ -72,7 +72,8 @@ class Control:
         return {"requests": found, "next": end}
 
     def get_objects(self, args):
-        """All of them, with sha256 unless ?sha256=0; uploads that did not end."""
+        """All of them, or those that begin with ?prefix=, with sha256 unless ?sha256=0;
+        uploads that did not end."""
         objects, uploads = [], []
         for service, namespace in self.world.namespaces.items():
             if service != args.get("service", service):
@@ -82,7 +83,7 @@ class Control:
                 with bucket.lock:
                     held, open_ones = list(bucket.objects.values()), list(bucket.uploads.values())
                 objects += [dict(where, **describe(o, args.get("sha256") != "0"))
-                            for o in held]
+                            for o in held if o.key.startswith(args.get("prefix", ""))]
                 uploads += [dict(where, key=u.key, id=u.id,
                                  parts={n: len(p.blob) for n, p in sorted(u.parts.items())})
                             for u in open_ones]
@@ -126,14 +127,21 @@ class Control:
         return self.world.metadata
 
     def get_machines(self, args):
-        """Every machine that EC2 ever made, and what it has cost until now."""
+        """Every machine that EC2 ever made, and what it has cost until now; groups of
+        placement and security that somebody made."""
         book, now = self.world.ec2, time.monotonic()
         with book.lock:
             found = [m.describe(now) for m in book.machines.values()]
-        return {"machines": found, "micros": sum(sum(m["bill"].values()) for m in found)}
+            groups = list(book.groups) + [
+                g.id for region in book.regions.values() for g in region.groups.values()
+                if g.name != "default"]
+        return {"machines": found, "groups": groups,
+                "micros": sum(sum(m["bill"].values()) for m in found)}
 
     def post_machines(self, args):
-        """{"id": ..., "do": "notice" (with "seconds") | "rebalance" | "kill" | "reboot"}."""
+        """{"id": ..., "do": "notice" (with "seconds") | "rebalance" | "kill" | "reboot" |
+        "older" (by "seconds") | "cut" (for "seconds"; from a "service", else from all) |
+        "expire" (the credentials that it has)}."""
         book = self.world.ec2
         machine, do = book.machines[args["id"]], args["do"]
         if do == "notice":
@@ -144,6 +152,13 @@ class Control:
         elif do == "kill":
             book.end(machine, "Server.InternalError", "Server.InternalError: Internal error",
                      sudden=True)
+        elif do == "cut":
+            machine.cut = time.monotonic() + args["seconds"], args.get("service")
+        elif do == "expire" and machine.imds:
+            if machine.imds.key:
+                self.world.expire(machine.imds.key.id)
+        elif do == "older":
+            machine.older(args["seconds"])
         elif do == "reboot" and machine.boot:
             machine.boot.reboot()
         else:

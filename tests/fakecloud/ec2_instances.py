@@ -24,10 +24,17 @@ def some(*items):
     return [i for i in items if i is not None]
 
 
+def transition(m):
+    """Why the state changed: with the time where somebody asked for it."""
+    if m.reason[0] != "Client.UserInitiatedShutdown":
+        return ""
+    return time.strftime("User initiated (%Y-%m-%d %H:%M:%S GMT)", time.gmtime(m.changed))
+
+
 def instance(m):
     asked = m.asked
     parts = [("instanceId", m.id), ("imageId", asked.image.id), state("instanceState", m.state),
-             ("privateDnsName", ""), ("dnsName", ""), ("reason", m.reason[1]),
+             ("privateDnsName", ""), ("dnsName", ""), ("reason", transition(m)),
              ("amiLaunchIndex", "0"), ("instanceType", m.type.name),
              ("launchTime", iso(m.launched)),
              element("placement", ("availabilityZone", m.zone),

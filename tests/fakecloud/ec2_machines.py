@@ -1,5 +1,6 @@
 """The machines of EC2: what becomes of them, who may have how many, what they cost."""
 import copy
+import math
 import secrets
 import shutil
 import threading
@@ -18,6 +19,11 @@ SHORTEST_BILL = 60  # seconds
 DISK_MICROS = 80000  # a GB and month of gp3
 ADDRESS_MICROS = 5000  # an hour of a public IPv4 address
 MONTH = 730 * 3600
+FREE = 3600  # seconds of a spot machine, if the market ends it
+
+
+def portion(micros, of):
+    return -(-micros // of)
 
 
 class Machine:
@@ -36,23 +42,34 @@ class Machine:
         self.public = "203.0.113.%d" % (number % 250 + 4) if asked.public else None
         self.began = self.ended = None  # of what is billed, monotonic
         self.gone_at = None
+        self.changed = None  # when it began to end
+        self.cut = None  # until when it reaches nothing, monotonic, and which service
         self.metadata = {}
         self.imds = self.boot = None
         self.boots = 0
 
     def billed(self, now):
+        """Whole seconds: one that was begun counts."""
         if self.began is None:
             return 0
-        return max(SHORTEST_BILL, (self.ended or now) - self.began)
+        return max(SHORTEST_BILL, math.ceil((self.ended or now) - self.began))
 
     def bill(self, now):
-        """Millionths of a US dollar, by part."""
+        """Millionths of a US dollar, by part; of what was begun, a whole one. A spot
+        machine that the market took in its first hour is free itself."""
         seconds = self.billed(now)
-        parts = {"machine": int(self.asked.micros * seconds / 3600),
-                 "disk": int(self.asked.disk_gb * DISK_MICROS * seconds / MONTH)}
+        free = self.reason[0] == "Server.SpotInstanceTermination" and seconds < FREE
+        parts = {"machine": 0 if free else portion(self.asked.micros * seconds, 3600),
+                 "disk": portion(self.asked.disk_gb * DISK_MICROS * seconds, MONTH)}
         if self.asked.public:
-            parts["address"] = int(ADDRESS_MICROS * seconds / 3600)
+            parts["address"] = portion(ADDRESS_MICROS * seconds, 3600)
         return parts
+
+    def older(self, seconds):
+        """As if it had been launched so much earlier."""
+        self.launched -= seconds
+        if self.began is not None:
+            self.began -= seconds
 
     def describe(self, now):
         return {"id": self.id, "type": self.type.name, "zone": self.zone,
@@ -85,6 +102,15 @@ class Book:
                                   "provided access credentials")
                 self.regions[name] = Region(self.config, name)
             return self.regions[name]
+
+    def is_cut_off(self, identity, service):
+        """Whether it is a machine's that reaches nothing now."""
+        arn = getattr(identity, "arn", None) or ""
+        machine = self.machines.get(arn.rpartition("/")[2])
+        if machine is None or machine.cut is None:
+            return False
+        until, only = machine.cut
+        return time.monotonic() < until and only in (None, service)
 
     # -- limits
 
@@ -191,6 +217,7 @@ class Book:
             machine.reason = code, text
             machine.state = SHUTTING_DOWN
             machine.ended = machine.ended or time.monotonic()
+            machine.changed = time.time()
         if machine.boot:
             machine.boot.stop(sudden)
         wait = 0 if at_once else self.world.settings["ec2_shutdown"]

@@ -175,6 +175,8 @@ class Server:
         if do == "delay":
             self.wait(fault.get("seconds", 1))
         service.authenticate(request)
+        if self.world.ec2.is_cut_off(request.identity, service.name):
+            return LOST
         slow = do == "trickle" and fault.get("direction") == "in"
         if not service.reads_first:
             self.read(connection, request, service, fault, slow)

@@ -293,7 +293,7 @@ TEST(a_job_costs_what_its_nodes_cost)
 	assert_in_range(c.spent.micros, 360000, 360100);
 	assert_in_range(c.node_ms, 2 * HOUR, 2 * HOUR + 4000);
 	assert_int_equal(c.end_ms, 0);
-	free(c.name);
+	gpc_cost_clear(&c);
 	lab_beat(lab, job, 1, 0, GPC_PHASE_RUN);
 	lab_beat(lab, job, 1, 1, GPC_PHASE_RUN);
 	lab_step(sv);

@@ -297,7 +297,7 @@ static void is_over(struct soak *k, struct slot *x)
 		return;
 	look_at(k, x, true);
 	assert_ok(gpc_cost_job(k->lab->s, x->job, &cost, &err));
-	free(cost.name);
+	gpc_cost_clear(&cost);
 	if (x->kind == RESUMED && !x->resumed) {
 		assert_int_equal(x->journal.state.status, GPC_JOB_FAILED);
 		assert_ok(gpc_request_resume(k->lab->s, x->job, NULL, NULL,
