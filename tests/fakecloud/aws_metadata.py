@@ -156,7 +156,8 @@ class MachineImds(Imds):
         return found
 
     def role(self):
-        return self.machine.asked.profile
+        profile = self.machine.asked.profile
+        return self.world.iam.role_of_profile(profile) or profile
 
     def user_data(self):
         return self.machine.asked.user_data

@@ -100,6 +100,17 @@ class Control:
         self.world.create_bucket(args)
         return {}
 
+    def get_iam(self, args):
+        """Roles with their documents, and instance profiles."""
+        return self.world.iam.describe()
+
+    def get_bucket(self, args):
+        """What is kept about ?name=, such as its policy."""
+        s3 = self.server.services["s3"]
+        found = s3.namespace.find(args["name"])
+        return {"there": found is not None,
+                "kept": s3.dumped(found) if found is not None else {}}
+
     def post_keys(self, args):
         """A key of {"cloud": ..., "id": ..., ...}, as in the configuration."""
         self.world.add_key(args)

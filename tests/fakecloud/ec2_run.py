@@ -277,7 +277,8 @@ class Asked:
         self.tags_in_imds = options.text("InstanceMetadataTags") == "enabled"
         profile = p.group("IamInstanceProfile")
         self.profile = profile.text("Name") or (profile.text("Arn") or "").rpartition("/")[2]
-        if self.profile and self.profile not in self.book.config["profiles"]:
+        if self.profile and self.profile not in self.book.config["profiles"] and \
+                self.book.world.iam.role_of_profile(self.profile) is None:
             raise bad("Value (%s) for parameter iamInstanceProfile.name is invalid. Invalid "
                       "IAM Instance Profile name" % self.profile)
         p.text("KeyName")

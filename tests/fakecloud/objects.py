@@ -52,6 +52,8 @@ class Bucket:
         self.created = time.time()
         self.last_generation = int(self.created * 1e6)
         self.storage_class = "STANDARD"
+        self.owner = None  # an account; None: that of whoever asks
+        self.kept = {}  # lifecycle, policy and so on, see s3_bucket.py
 
     def put(self, made, now):
         with self.lock:

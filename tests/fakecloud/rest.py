@@ -161,12 +161,22 @@ class RestStore(multipart.Multipart, listing.Listing):
             tree = xmltext.parse(request.body, "CreateBucketConfiguration")
             region = tree.findtext("LocationConstraint") or region
         found = self.namespace.find(request.bucket)
+        if found is not None and found.owner is not None:
+            raise Failure(409, "BucketAlreadyExists", "The requested bucket name is not "
+                          "available. The bucket namespace is shared by all users of the "
+                          "system. Please select a different name and try again.",
+                          BucketName=request.bucket)
         if found is not None and region != "us-east-1":
             raise Failure(409, "BucketAlreadyOwnedByYou", "Your previous request to create "
                           "the named bucket succeeded and you already own it.",
                           BucketName=request.bucket)
-        self.namespace.create(request.bucket, region)
+        made = self.namespace.create(request.bucket, region)
+        if found is None:
+            self.born(made)
         return Answer(200, [("Location", "/" + request.bucket)])
+
+    def born(self, bucket):
+        """What a new bucket has of itself."""
 
     def do_head_bucket(self, request):
         bucket = self.bucket(request)

@@ -7,6 +7,7 @@ from . import awschunked, multipart, sigv4, sums, xmltext
 from .blob import Blob
 from .http1 import Answer, Failure
 from .rest import RestStore, unbase64
+from .s3_bucket import BucketSettings, action_of, fresh
 
 HOST = re.compile(r"(?:(?P<bucket>.+)\.)?s3(?:-fips)?(?:\.dualstack)?"
                   r"(?:[.-](?P<region>[a-z]{2}(?:-[a-z]+)+-\d))?\.[a-z][a-z0-9.-]*")
@@ -25,7 +26,7 @@ CHECKSUMS = tuple(sums.CRCS) + sums.HASHES
 FULL = tuple(sums.CRCS)
 
 
-class S3(RestStore):
+class S3(BucketSettings, RestStore):
     name = "s3"
     hosts = (re.sub(r"\?P<\w+>", "?:", HOST.pattern),)
     or_checksum = " OR x-amz-checksum-*"
@@ -38,11 +39,20 @@ class S3(RestStore):
         match = HOST.fullmatch(host)
         return match and match.group("region")
 
+    def failure(self, request, failed):
+        """A bucket's region is told by a header where the answer has no body."""
+        if request.operation == "HeadBucket" and "Region" in failed.more:
+            failed.headers.append(("x-amz-bucket-region", failed.more["Region"]))
+        return super().failure(request, failed)
+
     def error_tail(self, request):
         return [("RequestId", request.id), ("HostId", host_id(request))]
 
     def ids(self, request):
         return [("x-amz-request-id", request.id), ("x-amz-id-2", host_id(request))]
+
+    def born(self, bucket):
+        bucket.kept.update(fresh())
 
     # -- who asks
 
@@ -123,27 +133,36 @@ class S3(RestStore):
                       Bucket=request.bucket)
 
     def authorise(self, request, key):
-        action = "s3:" + ACTIONS.get(request.operation, request.operation)
+        action = action_of(request.operation) or \
+            "s3:" + ACTIONS.get(request.operation, request.operation)
         if request.operation == "DeleteObjects":
             return  # which tells of each key
         if action in key.deny or "s3:*" in key.deny:
             raise self.denied(request, key, action)
-        if action == "s3:GetObject" and "s3:ListBucket" in key.deny:
-            found = self.namespace.find(request.bucket)
-            if found is not None and request.key not in found.objects:
+        why = self.refusal(request, key, action, request.key)
+        if why:
+            raise self.denied(request, key, action, why)
+        found = self.namespace.find(request.bucket)
+        if action == "s3:GetObject" and found is not None and \
+                request.key not in found.objects:
+            if "s3:ListBucket" in key.deny:
                 raise self.denied(request, key, "s3:ListBucket")
+            why = self.refusal(request, key, "s3:ListBucket", None)
+            if why:
+                raise self.denied(request, key, "s3:ListBucket", why)
 
     def may_delete(self, request, key):
-        if {"s3:DeleteObject", "s3:*"} & set(request.identity.deny):
+        if {"s3:DeleteObject", "s3:*"} & set(request.identity.deny) or \
+                self.refusal(request, request.identity, "s3:DeleteObject", key):
             return Failure(200, "AccessDenied", "Access Denied")
         return super().may_delete(request, key)
 
-    def denied(self, request, key, action):
+    def denied(self, request, key, action, why=None):
         where = "arn:aws:s3:::%s%s" % (request.bucket or "*", "/" + request.key
                                        if request.key else "")
         return Failure(403, "AccessDenied", "User: %s is not authorized to perform: %s on "
-                       "resource: \"%s\" because no identity-based policy allows the %s "
-                       "action" % (key.arn, action, where, action))
+                       "resource: \"%s\" %s" % (key.arn, action, where, why or
+                       "because no identity-based policy allows the %s action" % action))
 
     def check_body(self, request):
         if request.payload in awschunked.ALL:

@@ -74,6 +74,7 @@ class Cloud:
 def run(pattern):
     import check_ec2
     import check_google
+    import check_iam
     import check_identity
     import check_s3
     import check_stores
@@ -81,7 +82,7 @@ def run(pattern):
     import check_transfers
     import check_vectors
     import check_wire
-    modules = (check_vectors, check_s3, check_identity, check_google, check_ec2,
+    modules = (check_vectors, check_s3, check_identity, check_google, check_ec2, check_iam,
                check_stores, check_transfers, check_tls, check_wire)
     checks = [(m, n) for m in modules for n in vars(m)
               if n.startswith("test_") and pattern in n]

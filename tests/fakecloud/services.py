@@ -9,11 +9,12 @@ from .gcs import Gcs
 from .github import Github
 from .google_metadata import GceMetadata
 from .google_tokens import GoogleSts, IamCredentials, OAuth2
+from .iam import Iam
 from .json11 import ServiceQuotas, Ssm
 from .oss import Oss
 from .s3 import S3
 
-ALL = (S3, Oss, Gcs, Ec2, Ssm, ServiceQuotas, Sts, Sso, Oidc, Container, Imds, AlibabaSts, EcsMetadata, CredentialsUri,
+ALL = (S3, Oss, Gcs, Ec2, Ssm, ServiceQuotas, Iam, Sts, Sso, Oidc, Container, Imds, AlibabaSts, EcsMetadata, CredentialsUri,
        AlibabaLogin, OAuth2, GoogleSts, IamCredentials, GceMetadata, Github)
 
 

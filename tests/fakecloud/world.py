@@ -10,6 +10,7 @@ from . import blob, objects, seeds
 from .ec2_account import EC2
 from .ec2_machines import Book
 from .faults import Faults
+from .iam import Account
 
 DEFAULTS = {
     "region": "us-east-1",       # of endpoints that name none
@@ -31,6 +32,8 @@ DEFAULTS = {
     "gcs_multi_delete": False,   # Google's XML API takes POST ?delete; off: 501
     "path_style": True,          # of S3; off: 403
     "oss_path_style": True,      # of OSS, at names like 127.0.0.1 alone
+    "source_ip": "198.51.100.7", # where requests come from, as policies see it
+    "iam_delay": 0,              # seconds until what IAM made is seen
     "require_checksum": False,   # S3 refuses a PUT that brings no checksum of its own
     "imds": "both",              # v2 | v1 | both | disabled | no-role | failed
     "ecs_metadata": "both",      # hardened | normal | both | disabled | no-role
@@ -138,6 +141,7 @@ class World:
             self.imds_tokens, self.jwts = {}, {}
             self.metadata = {"aws": {}, "alibaba": {}, "google": {}}
             self.nonces = set()
+            self.iam = Account(self)
             self.ec2.close()
             self.ec2 = Book(self)
             self.ec2.ports = self.ports
@@ -158,7 +162,8 @@ class World:
     def create_bucket(self, item):
         service = item.get("service", "s3")
         region = item.get("region", REGIONS[service] or self.settings["region"])
-        self.namespaces[service].create(item["name"], region)
+        made = self.namespaces[service].create(item["name"], region)
+        made.owner = item.get("owner")
 
     def change(self, settings):
         unknown = set(settings) - set(DEFAULTS)
