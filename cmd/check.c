@@ -15,7 +15,8 @@
 
 extern char **environ;
 
-static const char *const states[] = {"ok", "not set up", "failed", NULL};
+static const char *const states[] = {"ok", "not set up", "failed", "warning",
+	NULL};
 static const char *const words[] = {
 	"local", "store", "aws", "alibaba", "gcp", NULL,
 };
@@ -33,6 +34,7 @@ static const struct gpc_col cols[] = {
 		.title = "until"),
 	GPC_COL("region", STR, struct gpc_check_row, region, 0),
 	GPC_COL("may", STRV, struct gpc_check_row, may, 0),
+	GPC_COL("found", STR, struct gpc_check_row, found, GPC_COL_F_DATA),
 	GPC_COL("problem", STR, struct gpc_check_row, problem, GPC_COL_F_CUT),
 	GPC_COL("hint", STR, struct gpc_check_row, hint, GPC_COL_F_DATA),
 	GPC_COL("searched", STR, struct gpc_check_row, searched,
@@ -41,9 +43,21 @@ static const struct gpc_col cols[] = {
 };
 static const struct gpc_table table = {"check", cols,
 	sizeof(struct gpc_check_row)};
+/* For people, what a cloud's jobs rest on stands by itself. */
+static const struct gpc_col line_cols[] = {
+	GPC_COL("name", STR, struct gpc_check_row, name, GPC_COL_F_NAME),
+	GPC_COL("state", ENUM, struct gpc_check_row, state, 0, .names = states),
+	GPC_COL("found", STR, struct gpc_check_row, found, GPC_COL_F_CUT),
+	GPC_COL("problem", STR, struct gpc_check_row, problem, GPC_COL_F_CUT),
+	GPC_COL_LAST
+};
+static const struct gpc_table line_table = {"check", line_cols,
+	sizeof(struct gpc_check_row)};
 
 static void row_clear(struct gpc_check_row *row)
 {
+	free(row->own_name);
+	free(row->found);
 	free(row->identity);
 	free(row->account);
 	free(row->source);
@@ -205,6 +219,7 @@ static int judge(const struct gpc_check_row *rows, size_t n, bool named,
 {
 	for (size_t i = 0; i < n; i++) {
 		if (rows[i].state == GPC_CHECK_OK ||
+			rows[i].state == GPC_CHECK_WARNING ||
 			(rows[i].state == GPC_CHECK_ABSENT && !named))
 			continue;
 		if (err)
@@ -229,10 +244,72 @@ static void say_absent(struct gpc_cmd *c, const struct gpc_check_row *rows,
 			rows[i].name);
 }
 
+static bool is_in_bucket(const struct gpc_cmd *c)
+{
+	return gpc_starts_with(c->store_url, "s3://");
+}
+
+static void check_store_line(struct gpc_cmd *c, struct gpc_check_rows *rows)
+{
+	struct gpc_check_row *row = gpc_vec_push(rows);
+
+	check_one(c, STORE, row);
+	if (row->may.n)
+		row->found = gpc_strv_join(&row->may, ", ");
+}
+
+/* More is asked of a cloud that was named, or that jobs run at; whose store is its own
+ * belongs to it. */
+static void look_closer(struct gpc_cmd *c, size_t at, bool named,
+	struct gpc_check_rows *rows)
+{
+	const char *cloud = rows->v[at].name;
+
+	if (rows->v[at].state != GPC_CHECK_OK ||
+		(!named && !needed_by(c, cloud)))
+		return;
+	gpc_check_ready(c, cloud, rows);
+	if (named && gpc_eq(cloud, "aws") && is_in_bucket(c))
+		check_store_line(c, rows);
+}
+
+/* Rows of one table, then lines; programs get all of them alike. */
+static int show(struct gpc_cmd *c, const struct gpc_check_rows *rows,
+	size_t n_first, struct gpc_error *err)
+{
+	bool people = c->out.format <= GPC_OUT_WIDE;
+	int r = gpc_out_rows(&c->out, &table, rows->v, people ? n_first : rows->n,
+		err);
+
+	if (r || !people || rows->n == n_first)
+		return r;
+	r = gpc_out_print(&c->out, err, "\n");
+	if (!r)
+		r = gpc_out_rows(&c->out, &line_table, rows->v + n_first,
+			rows->n - n_first, err);
+	for (size_t i = n_first; !r && i < rows->n; i++)
+		if (rows->v[i].hint)
+			gpc_say(&c->talk, "gpucloud: %s: %s", rows->v[i].name,
+				rows->v[i].hint);
+	return r;
+}
+
+static int look(struct gpc_cmd *c, size_t first, size_t n,
+	struct gpc_check_rows *rows, struct gpc_error *err)
+{
+	for (size_t i = 0; i < n && !gpc_canceled(c->cancel); i++)
+		check_one(c, first + i, gpc_vec_push(rows));
+	for (size_t i = 0; i < n && !gpc_canceled(c->cancel); i++)
+		if (first + i >= FIRST_CLOUD)
+			look_closer(c, i, n == 1, rows);
+	return gpc_canceled(c->cancel) ?
+		gpc_fail(err, GPC_ECANCELED, "interrupted") : 0;
+}
+
 static int run(struct gpc_cmd *c, struct gpc_error *err)
 {
-	struct gpc_check_row rows[sizeof(words) / sizeof(*words) - 1] = {0};
-	size_t n = sizeof(rows) / sizeof(*rows), first = 0;
+	struct gpc_check_rows rows = {0};
+	size_t n = sizeof(words) / sizeof(*words) - 1, first = 0;
 	int r = 0;
 
 	if (c->argc) {
@@ -243,21 +320,17 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 	if (!r)
 		r = gpc_config_options_env(&c->config,
 			gpc_command_find("submit"), environ, err);
-	if (r)
-		return r;
-	for (size_t i = 0; i < n && !r; i++) {
-		check_one(c, first + i, &rows[i]);
-		if (gpc_canceled(c->cancel))
-			r = gpc_fail(err, GPC_ECANCELED, "interrupted");
-	}
 	if (!r)
-		r = gpc_out_rows(&c->out, &table, rows, n, err);
+		r = look(c, first, n, &rows, err);
 	if (!r)
-		say_absent(c, rows, n);
+		r = show(c, &rows, n, err);
 	if (!r)
-		r = judge(rows, n, c->argc, err);
-	for (size_t i = 0; i < n; i++)
-		row_clear(&rows[i]);
+		say_absent(c, rows.v, rows.n);
+	if (!r)
+		r = judge(rows.v, rows.n, c->argc, err);
+	gpc_vec_each(row, &rows)
+		row_clear(row);
+	gpc_vec_free(&rows);
 	return r;
 }
 
@@ -268,7 +341,9 @@ const struct gpc_command gpc_command_check = {
 	.about = "Asks each cloud who you are to it, and says where that comes "
 		"from, until when it is good and in which region; and tries "
 		"what the store lets you do: write, read, list, delete, and keep "
-		"the journal of jobs. PROVIDER is one of local, store, aws, "
+		"the journal of jobs. Of a cloud that is named it also says whether "
+		"machines could be bought there now: permissions, the profile of "
+		"nodes, images, network, quotas. PROVIDER is one of local, store, aws, "
 		"alibaba, gcp; by default all of them are looked at, and clouds "
 		"that nobody set up are no failure.\n"
 		"Secrets are never shown. Objects that are put to try the store "

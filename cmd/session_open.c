@@ -32,6 +32,7 @@ int gpc_cmd_session(struct gpc_cmd *c, enum gpc_cmd_store how,
 		.no_store = how == GPC_STORE_MAY_LACK ||
 			how == GPC_STORE_MAY_BE_KNOWN ||
 			how == GPC_STORE_MAY_FAIL,
+		.unseen = how == GPC_STORE_UNSEEN,
 		.id_suffices = how == GPC_STORE_MAY_BE_KNOWN,
 		.tags_suffice = how == GPC_STORE_MAY_FAIL,
 		.local_price = gpc_config_money(&c->config,

@@ -9,6 +9,7 @@ enum gpc_cmd_store {
 	GPC_STORE_MAY_LACK,    /* absent: session->store is NULL; nothing is made */
 	GPC_STORE_MAY_BE_KNOWN,/* the same; one that was opened here before need not
 	                        * be asked who it is */
+	GPC_STORE_UNSEEN,      /* not looked at: session->store is NULL */
 	GPC_STORE_MAY_FAIL,    /* as well when it cannot be read but its id is known */
 };
 /* Opens with the command's configuration. c must outlive the session. */

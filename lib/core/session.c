@@ -210,7 +210,7 @@ int gpc_session_open(const struct gpc_session_options *options,
 	s->cancel = options->cancel;
 	s->options = *options;
 	r = place_init(&s->place, options, err);
-	if (r == 0)
+	if (r == 0 && !options->unseen)
 		r = open_store(s, flags, err);
 	if (r < 0)
 		return r;

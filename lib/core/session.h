@@ -29,6 +29,7 @@ struct gpc_session_options {          /* all borrowed */
 	const char *self_path;
 	bool create_store;            /* make the store when it is not there */
 	bool no_store;                /* a store that is not there leaves store NULL */
+	bool unseen;                  /* the store is not looked at: store is NULL */
 	bool id_suffices;             /* where each look costs money, a store that was
 	                               * opened here before is not asked for its id */
 	bool tags_suffice;            /* so does any other failure, when the store

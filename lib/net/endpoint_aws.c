@@ -30,6 +30,7 @@ static const struct service {
 	const char *fips;               /* instead of prefix-fips */
 	const char *home, *home_cn;     /* region of the one place; NULL: regional */
 	bool no_region;                 /* the host does not name it */
+	bool by_partition;              /* one place in each, at its first region */
 } services[] = {
 	{"auto_scaling", "autoscaling", "autoscaling", true},
 	{"cloudwatch", "monitoring", "monitoring", true},
@@ -37,6 +38,7 @@ static const struct service {
 	{"cost_explorer", "ce", "ce", false, NULL, "us-east-1",
 		"cn-northwest-1"},
 	{"ec2", "ec2", "ec2", true},
+	{"iam", "iam", "iam", .by_partition = true},
 	{"pricing", "api.pricing", "pricing", false, NULL, "us-east-1",
 		"cn-northwest-1"},
 	{"s3", "s3", "s3"},
@@ -105,6 +107,8 @@ const char *gpc_aws_signing_region(const char *service, const char *region)
 {
 	const struct service *s = find(service);
 
+	if (s && s->by_partition)
+		return gpc_aws_partition_of(region)->first;
 	if (!s || !s->home)
 		return region;
 	if (s->home_cn && gpc_starts_with(region, "cn-"))
@@ -124,7 +128,9 @@ static char *format(const struct service *s, const char *region,
 	const char *suffix = place->dualstack && !s3 ? part->dual :
 		part->suffix;
 
-	if (s->no_region)
+	if (s->by_partition && gpc_eq(part->id, "aws-us-gov"))
+		return gpc_format("https://%s.us-gov.%s", s->prefix, suffix);
+	if (s->no_region || (s->by_partition && gpc_eq(part->id, "aws")))
 		return gpc_format("https://%s.%s", prefix, suffix);
 	return gpc_format("https://%s%s.%s.%s", prefix,
 		s3 && place->dualstack ? ".dualstack" : "", region, suffix);

@@ -18,13 +18,14 @@
 #include "provider/aws_offers.h"
 #include "provider/aws_params.h"
 #include "provider/aws_regions.h"
+#include "provider/aws_setup.h"
 #include "provider/aws_tables.h"
 
 #define FIRST_REGION "us-east-1"
 #define AT_ONCE 1000            /* TerminateInstances takes so many ids */
 
 struct state {
-	struct gpc_aws aws;
+	struct gpc_aws aws;             /* first: aws_setup.c has it by p->state */
 	struct gpc_strv shops;          /* regions to buy in; empty until asked for */
 	struct gpc_strv known;          /* regions of nodes that are known */
 	char *imds_token;               /* on a node */
@@ -314,4 +315,5 @@ const struct gpc_provider_ops gpc_provider_aws = {
 	.destroy = aws_destroy,
 	.console = aws_console,
 	.notice = aws_notice,
+	.setup = &gpc_aws_setup_ops,
 };

@@ -20,6 +20,7 @@
 static const struct { const char *service, *version; } versions[] = {
 	{"ec2", "2016-11-15"},
 	{"auto_scaling", "2011-01-01"},
+	{"iam", "2010-05-08"},
 };
 
 struct asking {
@@ -139,7 +140,9 @@ static int find_url(const struct asking *a, struct gpc_url *to,
 static int send(struct asking *a, struct gpc_request *request, bool repeatable,
 	struct gpc_reply *ret_reply, struct gpc_error *err)
 {
+	gpc_autostr *ca = gpc_creds_ca_file(a->aws->creds);
 	const struct gpc_call call = {
+		.ca_file = ca, .ca_from = GPC_CREDS_CA_FROM,
 		.request = request, .repeatable = repeatable,
 		.total_ms = TOTAL_MS, .max_body = MAX_BYTES,
 		.sign = sign, .judge = judge, .arg = a,

@@ -22,7 +22,7 @@ struct gpc_aws_call {
 	const struct gpc_pairs *params;         /* borrowed */
 	bool repeatable;
 };
-/* service: "ec2" or "auto_scaling", whose answers lie below <ActionResult>. */
+/* service: "ec2", or "auto_scaling" and "iam", whose answers lie below <ActionResult>. */
 int gpc_aws_query(struct gpc_aws *aws, const char *service,
 	const struct gpc_aws_call *call, struct gpc_xml **ret_xml,
 	struct gpc_error *err) gpc_must_check;

@@ -78,6 +78,7 @@ static const struct {
 	{"InvalidInstanceID.NotFound", {GPC_NET_FAILED, GPC_ENOTFOUND, NULL}},
 	{"ParameterNotFound", {GPC_NET_FAILED, GPC_ENOTFOUND, NULL}},
 	{"NoSuchResourceException", {GPC_NET_FAILED, GPC_ENOTFOUND, NULL}},
+	{"NoSuchEntity", {GPC_NET_FAILED, GPC_ENOTFOUND, NULL}},
 	{"InvalidGroup.NotFound", {GPC_NET_RETRY, GPC_ECONFIG, NULL}},
 	{"InvalidLaunchTemplateId.NotFound", {GPC_NET_RETRY, GPC_ECONFIG, NULL}},
 	{"InvalidLaunchTemplateName.NotFoundException",
@@ -90,10 +91,16 @@ static const struct {
 	{"ResourceInUse", {GPC_NET_FAILED, GPC_ERATE, NULL}},
 	{"ResourceContention", {GPC_NET_RETRY, GPC_ERATE, NULL}},
 	{"LimitExceeded", {GPC_NET_FAILED, GPC_EQUOTA, "the account may have no more "
-		"Auto Scaling groups in this region"}},
+		"of these"}},
 	{"ServiceLinkedRoleFailure", {GPC_NET_FAILED, GPC_EAUTH, "let somebody with "
 		"iam:CreateServiceLinkedRole run: aws iam create-service-linked-role "
 		"--aws-service-name autoscaling.amazonaws.com"}},
+	/* IAM: what is there already, or is in use. */
+	{"EntityAlreadyExists", {GPC_NET_FAILED, GPC_ECONFLICT, NULL}},
+	{"DeleteConflict", {GPC_NET_FAILED, GPC_ECONFLICT, NULL}},
+	{"ConcurrentModification", {GPC_NET_RETRY, GPC_ENET, NULL}},
+	{"EntityTemporarilyUnmodifiable", {GPC_NET_RETRY, GPC_ENET, NULL}},
+	{"MalformedPolicyDocument", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},
 	{"ValidationError", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},
 	/* Such a request can never work. */
 	{"VPCIdNotSpecified", {GPC_NET_FAILED, GPC_ECONFIG, HINT_VPC}},

@@ -9,24 +9,23 @@
 
 #define GIB ((int64_t)1 << 30)
 
-/* The newest image that AWS publishes: with NVIDIA's driver for machines that have
- * such GPUs, else Ubuntu's own. */
-static const char *parameter_of(const struct gpc_aws_type *t, bool gpu)
+static const char *parameter_of(bool arm, bool gpu)
 {
 	if (gpu)
-		return t->arm ? "/aws/service/deeplearning/ami/arm64/"
+		return arm ? "/aws/service/deeplearning/ami/arm64/"
 			"base-oss-nvidia-driver-gpu-ubuntu-24.04/latest/ami-id" :
 			"/aws/service/deeplearning/ami/x86_64/"
 			"base-oss-nvidia-driver-gpu-ubuntu-24.04/latest/ami-id";
-	return t->arm ? "/aws/service/canonical/ubuntu/server/24.04/stable/current/"
+	return arm ? "/aws/service/canonical/ubuntu/server/24.04/stable/current/"
 		"arm64/hvm/ebs-gp3/ami-id" :
 		"/aws/service/canonical/ubuntu/server/24.04/stable/current/"
 		"amd64/hvm/ebs-gp3/ami-id";
 }
 
-static int published_image(struct gpc_aws *aws, const char *region,
-	const char *parameter, char **ret_id, struct gpc_error *err)
+int gpc_aws_image_published(struct gpc_aws *aws, const char *region, bool arm,
+	bool gpu, char **ret_id, struct gpc_error *err)
 {
+	const char *parameter = parameter_of(arm, gpu);
 	gpc_autoptr(gpc_json) *params = gpc_json_object(), *reply = NULL;
 	const char *value;
 	int r;
@@ -124,8 +123,8 @@ int gpc_aws_launch_prepare(struct gpc_aws *aws, struct gpc_launch *l,
 	if (named)
 		image = gpc_strdup(named);
 	else
-		r = published_image(aws, l->offer.region,
-			parameter_of(&t, t.gpus > 0), &image, err);
+		r = gpc_aws_image_published(aws, l->offer.region, t.arm,
+			t.gpus > 0, &image, err);
 	if (r == 0)
 		r = look_at_image(aws, l, &t, image, made, err);
 	if (r == 0)

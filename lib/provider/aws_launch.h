@@ -13,3 +13,7 @@
  * spent. */
 int gpc_aws_launch_prepare(struct gpc_aws *aws, struct gpc_launch *l,
 	struct gpc_error *err) gpc_must_check;
+/* The newest image that AWS publishes for such machines: with NVIDIA's driver for those
+ * with GPUs, else Ubuntu's own. ret_id is owned. GPC_ECONFIG where a region has none. */
+int gpc_aws_image_published(struct gpc_aws *aws, const char *region, bool arm,
+	bool gpu, char **ret_id, struct gpc_error *err) gpc_must_check;

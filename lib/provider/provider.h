@@ -45,6 +45,7 @@ struct gpc_provider_context {             /* all borrowed, must outlive it */
 	const struct gpc_cancel *cancel;  /* ends what waits for a service; or NULL */
 };
 struct gpc_provider;
+struct gpc_setup_ops;
 struct gpc_provider_ops {
 	const char *name, *title;         /* "local", "This machine" */
 	unsigned caps;
@@ -84,6 +85,7 @@ struct gpc_provider_ops {
 	 * while nothing is said. Asked every few seconds; may take some. */
 	int (*notice)(struct gpc_provider *p, int64_t *ret_at_ms,
 		struct gpc_error *err);
+	const struct gpc_setup_ops *setup;      /* optional: provider/setup.h */
 };
 struct gpc_provider {
 	const struct gpc_provider_ops *ops;

@@ -22,25 +22,7 @@
 
 static int settle(struct gpc_bucket *b, struct gpc_error *err)
 {
-	struct gpc_bucket_address *a = &b->address;
-	gpc_autostr *url = NULL, *style = NULL;
-
-	if (!a->custom)
-		url = gpc_creds_setting(b->creds, "s3", "endpoint_url");
-	if (url) {
-		int r = gpc_bucket_address_endpoint(a, &gpc_s3_form, url,
-			"the environment or profile", err);
-
-		if (r < 0)
-			return r;
-	}
-	if (a->style == GPC_BUCKET_AUTO)
-		style = gpc_creds_setting(b->creds, "s3", "addressing_style");
-	if (gpc_eq(style, "path"))
-		a->style = GPC_BUCKET_PATH;
-	else if (gpc_eq(style, "virtual"))
-		a->style = GPC_BUCKET_VIRTUAL;
-	return 0;
+	return gpc_s3_address_settle(&b->address, b->creds, err);
 }
 
 static int sign(const struct gpc_bucket_op *op, const struct gpc_identity *i,

@@ -64,3 +64,26 @@ int gpc_s3_address_url(const struct gpc_bucket_address *a, const char *region,
 	*ret_u = u;
 	return 0;
 }
+
+int gpc_s3_address_settle(struct gpc_bucket_address *a, struct gpc_creds *creds,
+	struct gpc_error *err)
+{
+	gpc_autostr *url = NULL, *style = NULL;
+
+	if (!a->custom)
+		url = gpc_creds_setting(creds, "s3", "endpoint_url");
+	if (url) {
+		int r = gpc_bucket_address_endpoint(a, &gpc_s3_form, url,
+			"the environment or profile", err);
+
+		if (r < 0)
+			return r;
+	}
+	if (a->style == GPC_BUCKET_AUTO)
+		style = gpc_creds_setting(creds, "s3", "addressing_style");
+	if (gpc_eq(style, "path"))
+		a->style = GPC_BUCKET_PATH;
+	else if (gpc_eq(style, "virtual"))
+		a->style = GPC_BUCKET_VIRTUAL;
+	return 0;
+}

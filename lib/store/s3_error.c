@@ -14,7 +14,7 @@ static const struct gpc_bucket_known known[] = {
 	{"NoSuchKey", GPC_NET_FAILED, GPC_ENOTFOUND, NULL},
 	{"NoSuchUpload", GPC_NET_FAILED, GPC_ENOTFOUND, NULL},
 	{"NoSuchBucket", GPC_NET_FAILED, GPC_ECONFIG,
-		"check the name, or make the bucket first"},
+		"check the name, or make the bucket first (`gpucloud setup aws`)"},
 	{"PreconditionFailed", GPC_NET_FAILED, GPC_ECONFLICT, NULL},
 	{"ConditionalRequestConflict", GPC_NET_RETRY, GPC_ENET, NULL},
 	{"OperationAborted", GPC_NET_RETRY, GPC_ENET, NULL},

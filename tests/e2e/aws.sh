@@ -9,8 +9,9 @@ control() { # PATH [JSON]
 	curl -sf ${2:+-d "$2"} "$FAKE_CONTROL/_control/$1"
 }
 export AWS_ENDPOINT_URL_EC2="$FAKE_EC2" AWS_ENDPOINT_URL_SSM="$FAKE_SSM" \
-	AWS_ENDPOINT_URL_S3="$FAKE_S3" AWS_EC2_METADATA_DISABLED=true \
-	GPUCLOUD_STORE="s3://bucket/store"
+	AWS_ENDPOINT_URL_S3="$FAKE_S3" AWS_ENDPOINT_URL_IAM="$FAKE_IAM" \
+	AWS_ENDPOINT_URL_STS="$FAKE_STS" AWS_EC2_METADATA_DISABLED=true \
+	GPUCLOUD_STORE="s3://nodes/store"
 [ "$(id -u)" -eq 0 ] || skip_all "machines are booted by root alone"
 
 machines() { # FILTER: of all that were ever bought
@@ -28,6 +29,12 @@ afresh() {
 	curl -sf -X DELETE "$FAKE_CONTROL/_control/faults" >/dev/null
 }
 RUN_SECONDS=120
+
+# --- an account in which nothing is --------------------------------------------
+# All that machines do from here on, they do with the role that this makes.
+control config '{"ec2": {"profiles": []}}' >/dev/null
+run gpc setup aws -y
+is "$rc" 0 "setup makes bucket, role and profile" || note "$err"
 
 # --- before money is spent --------------------------------------------------
 run gpc submit -y --infra aws --store "file://$T/folder" -- true
@@ -123,6 +130,8 @@ is "$rc" 0 "a job survives the sudden death of its machine"
 # --- nothing is left --------------------------------------------------------
 job=$(gpc submit -q -y -d --name left --infra aws -- sleep 600)
 wait_until 120 runs "$job"
+run gpc setup aws --undo -y
+is "$rc" 8 "setup takes nothing away while a machine runs" || note "$err"
 for pid in $(pids_with "$T/"); do
 	case $(program_args "$pid") in supervise*) kill_pids KILL "$pid" ;; esac
 done
@@ -141,7 +150,8 @@ check "two hours cost what the meter says, but for the two seconds at their ends
 
 # --- what a machine cannot do -----------------------------------------------
 afresh
-control config '{"ec2": {"profiles": []}}' >/dev/null
+run gpc setup aws --undo -y
+is "$rc" 0 "setup takes away what it made" || note "$err"
 before=$(machines length)
 run gpc submit -y --infra aws --name roleless --max-cost 1 -- true
 is "$(($(machines length) - before))" 0 "without the nodes' profile nothing is bought"

@@ -14,7 +14,9 @@ if ! new_pair own || ! new_pair other; then
 	skip_all "no openssl"
 fi
 start_fakecloud --cert "$PWD/own.pem" --key "$PWD/own.key" --set ec2_boot=true
-export AWS_ENDPOINT_URL_STS="$FAKES_STS" AWS_EC2_METADATA_DISABLED=true \
+export AWS_ENDPOINT_URL_STS="$FAKES_STS" AWS_ENDPOINT_URL_EC2="$FAKES_EC2" \
+	AWS_ENDPOINT_URL_IAM="$FAKES_IAM" AWS_ENDPOINT_URL_SSM="$FAKES_SSM" \
+	AWS_ENDPOINT_URL_SERVICE_QUOTAS="$FAKES_SERVICEQUOTAS" AWS_EC2_METADATA_DISABLED=true \
 	GPUCLOUD_STORE="s3://bucket/x?endpoint=$FAKES_S3"
 CONFIG=$XDG_CONFIG_HOME/gpucloud/config.yaml
 mkdir -p "${CONFIG%/*}"

@@ -20,7 +20,9 @@ for name in $(env | sed -n 's/^\(\(AWS\|ALIBABA_CLOUD\|ALIBABACLOUD\|ALICLOUD\|O
 done
 export AWS_EC2_METADATA_DISABLED=true ALIBABA_CLOUD_ECS_METADATA_DISABLED=true \
 	GCE_METADATA_HOST=$CLOSED GCE_METADATA_DETECT_RETRIES=1 \
-	AWS_ENDPOINT_URL_STS="$FAKE_STS" ALIBABA_CLOUD_STS_ENDPOINT="$FAKE_ALIBABA_STS" \
+	AWS_ENDPOINT_URL_STS="$FAKE_STS" AWS_ENDPOINT_URL_EC2="$FAKE_EC2" \
+	AWS_ENDPOINT_URL_IAM="$FAKE_IAM" AWS_ENDPOINT_URL_SSM="$FAKE_SSM" \
+	AWS_ENDPOINT_URL_SERVICE_QUOTAS="$FAKE_SERVICEQUOTAS" ALIBABA_CLOUD_STS_ENDPOINT="$FAKE_ALIBABA_STS" \
 	ALIBABA_CLOUD_ECS_METADATA_SERVICE_ENDPOINT="$FAKE_ECS_METADATA" \
 	ALIBABA_CLOUD_OAUTH_ENDPOINT="$FAKE_ALIBABA_LOGIN" \
 	CLOUDSDK_API_ENDPOINT_OVERRIDES_OAUTH2="$FAKE_OAUTH2"
@@ -119,9 +121,9 @@ fails "AWS: a wrong secret" 4 "STS answered 403 SignatureDoesNotMatch" aws "$AWS
 printf web-identity-token >web
 who "AWS: web identity" arn:aws:sts::123456789012:assumed-role/node/me "by web identity" aws \
 	AWS_ROLE_ARN=arn:aws:iam::123456789012:role/node AWS_ROLE_SESSION_NAME=me \
-	AWS_WEB_IDENTITY_TOKEN_FILE="$PWD/web" AWS_REGION=eu-west-1
+	AWS_WEB_IDENTITY_TOKEN_FILE="$PWD/web" AWS_REGION=eu-central-1
 is "$(printf %s "$out" | jq -r '.rows[0] | .region, (.expires_at | type)' | tr '\n' ' ')" \
-	"eu-west-1 string " "AWS: region and end"
+	"eu-central-1 string " "AWS: region and end"
 
 # --- Alibaba Cloud ---
 who "Alibaba: keys" acs:ram::1234567890123456:user/tester "environment (ALIBABA_CLOUD_" \

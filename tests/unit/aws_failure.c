@@ -56,6 +56,13 @@ static const struct {
 	{"OptInRequired", "", 401, GPC_NET_FAILED, GPC_EAUTH},
 	{"PendingVerification", "", 400, GPC_NET_FAILED, GPC_EAUTH},
 	{"Blocked", "", 400, GPC_NET_FAILED, GPC_EAUTH},
+	/* IAM. */
+	{"NoSuchEntity", "", 404, GPC_NET_FAILED, GPC_ENOTFOUND},
+	{"EntityAlreadyExists", "", 409, GPC_NET_FAILED, GPC_ECONFLICT},
+	{"DeleteConflict", "", 409, GPC_NET_FAILED, GPC_ECONFLICT},
+	{"ConcurrentModification", "", 409, GPC_NET_RETRY, GPC_ENET},
+	{"EntityTemporarilyUnmodifiable", "", 409, GPC_NET_RETRY, GPC_ENET},
+	{"MalformedPolicyDocument", "", 400, GPC_NET_FAILED, GPC_ECONFIG},
 	/* Made a moment ago, not seen everywhere yet. */
 	{"InvalidInstanceID.NotFound", "", 400, GPC_NET_FAILED, GPC_ENOTFOUND},
 	{"InvalidParameterValue", "Value (x) for parameter iamInstanceProfile.name is "

@@ -41,6 +41,11 @@ static const struct {
 		"https://api-fips.sagemaker.us-east-1.amazonaws.com"},
 	{"sagemaker_runtime", "us-east-1", 0, 0,
 		"https://runtime.sagemaker.us-east-1.amazonaws.com"},
+	{"iam", "eu-west-1", 0, 0, "https://iam.amazonaws.com"},
+	{"iam", "cn-northwest-1", 0, 0,
+		"https://iam.cn-north-1.amazonaws.com.cn"},
+	{"iam", "us-gov-east-1", 0, 0, "https://iam.us-gov.amazonaws.com"},
+	{"iam", "us-iso-west-1", 0, 0, "https://iam.us-iso-east-1.c2s.ic.gov"},
 	{"savingsplans", "eu-west-1", 0, 0,
 		"https://savingsplans.amazonaws.com"},
 	{"sts", "us east 1", 0, 0, NULL},
@@ -88,6 +93,8 @@ TEST(test_partitions)
 		"sagemaker");
 	assert_string_equal(gpc_aws_signing_region("cost_explorer",
 		"eu-west-1"), "us-east-1");
+	assert_string_equal(gpc_aws_signing_region("iam", "us-gov-east-1"),
+		"us-gov-west-1");
 	assert_string_equal(gpc_aws_signing_region("ec2", "eu-west-1"),
 		"eu-west-1");
 }

@@ -1,0 +1,289 @@
+/* Each line asks for one thing and goes on whatever the answer is. A launch is tried as
+ * it would be sent, with EC2's own DryRun, which proves permissions and no more. */
+#include "provider/aws_check.h"
+
+#include <string.h>
+
+#include "base/time.h"
+#include "provider/aws_launch.h"
+#include "provider/aws_regions.h"
+#include "provider/aws_tables.h"
+#include "provider/provider.h"
+
+#define DAY_MS ((int64_t)24 * 3600 * 1000)
+#define OLD_DAYS 400            /* prices that may well have changed */
+#define FIRST_REGION "us-east-1"
+#define TRIED_TYPE "t3.small"   /* sold everywhere */
+#define PRICED_TYPE "g4dn.xlarge"
+
+struct checking {
+	struct gpc_aws *aws;
+	const char *region;
+	struct gpc_check_lines *lines;
+	bool needs_profile;             /* the store is in a bucket */
+	bool has_profile;
+	char *image;
+};
+
+static struct gpc_check_line *add(struct checking *c, const char *what)
+{
+	struct gpc_check_line *l = gpc_vec_push(c->lines);
+
+	l->what = what;
+	return l;
+}
+
+/* What this account may not ask for does not keep it from buying. */
+static void judge(struct gpc_check_line *l, int r, const struct gpc_error *why)
+{
+	if (r == 0)
+		return;
+	l->state = r == -GPC_EAUTH ? GPC_LINE_WARNING : GPC_LINE_MISSING;
+	l->why = *why;
+}
+
+static void check_profile(struct checking *c)
+{
+	struct gpc_check_line *l = add(c, "instance profile");
+	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
+	gpc_autoptr(gpc_xml) *xml = NULL;
+	struct gpc_error why = {0};
+	const char *role;
+	int r;
+
+	gpc_pairs_add(&p, "InstanceProfileName", GPC_AWS_PROFILE);
+	r = gpc_aws_query(c->aws, "iam", &(struct gpc_aws_call){ .region = c->region,
+		.action = "GetInstanceProfile", .params = &p, .repeatable = true },
+		&xml, &why);
+	role = gpc_xml_text(xml, "GetInstanceProfileResult/InstanceProfile/Roles/"
+		"member/RoleName");
+	if (r == 0 && *role) {
+		c->has_profile = true;
+		l->found = gpc_strdup(GPC_AWS_PROFILE);
+		return;
+	}
+	if (r == 0 || r == -GPC_ENOTFOUND) {
+		r = gpc_fail(&why, GPC_ECONFIG, r == 0 ? "instance profile "
+			GPC_AWS_PROFILE " has no role" : "there is no instance "
+			"profile " GPC_AWS_PROFILE ", which nodes reach the store "
+			"by");
+		gpc_hint(&why, "`gpucloud setup aws` makes it");
+	}
+	judge(l, r, &why);
+	if (!c->needs_profile)
+		l->state = GPC_LINE_WARNING;
+}
+
+static void check_image(struct checking *c)
+{
+	struct gpc_check_line *l = add(c, "image");
+	struct gpc_error why = {0};
+	int r = gpc_aws_image_published(c->aws, c->region, false, false, &c->image,
+		&why);
+	gpc_autostr *gpu = NULL;
+
+	if (r == 0)
+		r = gpc_aws_image_published(c->aws, c->region, false, true, &gpu,
+			&why);
+	judge(l, r, &why);
+	/* Without it no job starts that does not name its own. */
+	if (r == -GPC_EAUTH)
+		l->state = GPC_LINE_MISSING;
+	if (r == 0)
+		l->found = gpc_format("%s with drivers, %s without", gpu, c->image);
+}
+
+static void check_network(struct checking *c)
+{
+	struct gpc_check_line *l = add(c, "network");
+	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
+	gpc_autoptr(gpc_xml) *xml = NULL;
+	struct gpc_error why = {0};
+	const char *vpc;
+	int r;
+
+	gpc_pairs_add(&p, "Filter.1.Name", "is-default");
+	gpc_pairs_add(&p, "Filter.1.Value.1", "true");
+	r = gpc_aws_ec2(c->aws, &(struct gpc_aws_call){ .region = c->region,
+		.action = "DescribeVpcs", .params = &p, .repeatable = true }, &xml,
+		&why);
+	vpc = gpc_xml_text(xml, "vpcSet/item/vpcId");
+	if (r == 0 && !*vpc) {
+		r = gpc_fail(&why, GPC_ECONFIG, "%s has no default VPC", c->region);
+		gpc_hint(&why, "make one: aws ec2 create-default-vpc --region %s",
+			c->region);
+	}
+	judge(l, r, &why);
+	if (r == 0)
+		l->found = gpc_str_printable(vpc, strnlen(vpc, 40));
+}
+
+static void add_tag(struct gpc_pairs *p, int n, const char *kind)
+{
+	gpc_autostr *start = gpc_format("TagSpecification.%d", n);
+	gpc_autostr *type = gpc_format("%s.ResourceType", start);
+	gpc_autostr *key = gpc_format("%s.Tag.1.Key", start);
+	gpc_autostr *value = gpc_format("%s.Tag.1.Value", start);
+
+	gpc_pairs_add(p, type, kind);
+	gpc_pairs_add(p, key, "gpucloud-store");
+	gpc_pairs_add(p, value, "check");
+}
+
+static void fill_launch(const struct checking *c, bool spot, struct gpc_pairs *p)
+{
+	gpc_pairs_add(p, "ImageId", c->image);
+	gpc_pairs_add(p, "InstanceType", TRIED_TYPE);
+	gpc_pairs_add(p, "MinCount", "1");
+	gpc_pairs_add(p, "MaxCount", "1");
+	gpc_pairs_add(p, "MetadataOptions.HttpTokens", "required");
+	gpc_pairs_add(p, "InstanceInitiatedShutdownBehavior", "terminate");
+	gpc_pairs_add(p, "DryRun", "true");
+	if (c->has_profile)
+		gpc_pairs_add(p, "IamInstanceProfile.Name", GPC_AWS_PROFILE);
+	add_tag(p, 1, "instance");
+	add_tag(p, 2, "volume");
+	add_tag(p, 3, "network-interface");
+	if (!spot)
+		return;
+	add_tag(p, 4, "spot-instances-request");
+	gpc_pairs_add(p, "InstanceMarketOptions.MarketType", "spot");
+}
+
+static void check_launch(struct checking *c, bool spot)
+{
+	struct gpc_check_line *l = add(c, spot ? "launch of spot" : "launch");
+	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
+	gpc_autoptr(gpc_xml) *xml = NULL;
+	struct gpc_error why = {0};
+	int r;
+
+	if (!c->image) {
+		l->state = GPC_LINE_WARNING;
+		gpc_fail(&l->why, GPC_ECONFIG, "cannot be tried without an image");
+		return;
+	}
+	fill_launch(c, spot, &p);
+	r = gpc_aws_ec2(c->aws, &(struct gpc_aws_call){ .region = c->region,
+		.action = "RunInstances", .params = &p, .repeatable = true }, &xml,
+		&why);
+	judge(l, r, &why);
+	/* A job may do without the spot market. */
+	if (r < 0)
+		l->state = spot ? GPC_LINE_WARNING : GPC_LINE_MISSING;
+	else
+		l->found = gpc_strdup("permitted");
+}
+
+/* --- quotas ------------------------------------------------------------------ */
+
+static const struct { const char *what, *on_demand, *spot; } families[] = {
+	{"quota of G", "L-DB2E81BA", "L-3819A6DF"},
+	{"quota of P", "L-417A185B", "L-7212CCBC"},
+};
+
+/* An account that never had another has the default, which only another call says. */
+static int ask_quota(struct checking *c, const char *code, double *ret_n,
+	struct gpc_error *err)
+{
+	gpc_autoptr(gpc_json) *params = gpc_json_object(), *reply = NULL;
+	int r;
+
+	gpc_json_set_str(params, "ServiceCode", "ec2");
+	gpc_json_set_str(params, "QuotaCode", code);
+	r = gpc_aws_json(c->aws, "service_quotas", c->region,
+		"ServiceQuotasV20190624.GetServiceQuota", params, &reply, err);
+	if (r == -GPC_ENOTFOUND)
+		r = gpc_aws_json(c->aws, "service_quotas", c->region,
+			"ServiceQuotasV20190624.GetAWSDefaultServiceQuota", params,
+			&reply, err);
+	if (r == 0)
+		*ret_n = gpc_json_number_or(gpc_json_get(gpc_json_get(reply,
+			"Quota"), "Value"), 0);
+	return r;
+}
+
+static void check_quota(struct checking *c, size_t i)
+{
+	struct gpc_check_line *l = add(c, families[i].what);
+	struct gpc_error why = {0};
+	double on_demand = 0, spot = 0;
+	int r = ask_quota(c, families[i].on_demand, &on_demand, &why);
+
+	if (r == 0)
+		r = ask_quota(c, families[i].spot, &spot, &why);
+	judge(l, r, &why);
+	if (r < 0) {
+		l->state = GPC_LINE_WARNING;
+		return;
+	}
+	l->found = gpc_format("%.0f vCPUs on demand, %.0f spot", on_demand, spot);
+	if (on_demand > 0 || spot > 0)
+		return;
+	l->state = GPC_LINE_WARNING;
+	gpc_fail(&l->why, GPC_EQUOTA, "no machine of this family can be had in %s",
+		c->region);
+	gpc_hint(&l->why, "ask for more: aws service-quotas request-service-quota-"
+		"increase --service-code ec2 --quota-code %s --desired-value 8",
+		families[i].on_demand);
+}
+
+static void check_prices(struct checking *c)
+{
+	struct gpc_check_line *l = add(c, "prices");
+	struct gpc_money price;
+	int64_t from_ms, days;
+
+	if (!gpc_aws_price(c->region, PRICED_TYPE, &price, &from_ms)) {
+		l->state = GPC_LINE_WARNING;
+		gpc_fail(&l->why, GPC_ECONFIG, "no price in %s is known", c->region);
+		gpc_hint(&l->why, "name another region in aws.regions");
+		return;
+	}
+	days = (gpc_wall_ms() - from_ms) / DAY_MS;
+	l->found = gpc_format("%lld days old", (long long)(days > 0 ? days : 0));
+	if (days <= OLD_DAYS)
+		return;
+	l->state = GPC_LINE_WARNING;
+	gpc_fail(&l->why, GPC_ECONFIG, "the prices that are built in may have "
+		"changed");
+	gpc_hint(&l->why, "take a newer gpucloud");
+}
+
+/* The first region that is bought in. */
+static int find_region(struct gpc_provider *p, struct gpc_aws *aws,
+	char **ret_region, struct gpc_error *err)
+{
+	gpc_auto(gpc_strv) struct gpc_strv shops = {0};
+	int r = gpc_aws_regions_read(p->ctx->aws_regions, &shops, err);
+
+	if (r == 0 && !shops.n)
+		r = gpc_creds_region(aws->creds, ret_region, err);
+	if (r == 0 && !*ret_region)
+		*ret_region = gpc_strdup(shops.n ? shops.v[0] : FIRST_REGION);
+	return r;
+}
+
+int gpc_aws_check(struct gpc_provider *p, struct gpc_aws *aws,
+	const char *store_url, struct gpc_check_lines *ret, struct gpc_error *err)
+{
+	gpc_autostr *region = NULL;
+	struct checking c = { .aws = aws, .lines = ret,
+		.needs_profile = gpc_starts_with(store_url ? store_url : "",
+			"s3://") };
+	int r = find_region(p, aws, &region, err);
+
+	if (r < 0)
+		return r;
+	c.region = region;
+	check_profile(&c);
+	check_image(&c);
+	check_network(&c);
+	check_launch(&c, false);
+	check_launch(&c, true);
+	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
+		check_quota(&c, i);
+	check_prices(&c);
+	free(c.image);
+	return 0;
+}
