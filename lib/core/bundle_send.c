@@ -1,16 +1,8 @@
-/* A bundle is known by the program's file as it was when it was made. */
+/* The bundle in a store: put among the blobs, and where a node finds it. */
 #include "core/bundle_send.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-
-#include "base/fd.h"
-#include "base/path.h"
 #include "base/str.h"
-#include "core/bundle.h"
+#include "core/bundle_cache.h"
 #include "dep/crypto.h"
 #include "provider/provider.h"
 #include "snapshot/blob.h"
@@ -31,95 +23,55 @@ bool gpc_bundle_is_needed(const struct gpc_spec *spec)
 	return false;
 }
 
-/* Where the bundle of this very program is kept. */
-static int cache_path(struct gpc_session *s, char **ret_path,
-	struct gpc_error *err)
-{
-	const char *self = s->place.self_path;
-	gpc_autostr *dir = gpc_path_join(s->place.cache_dir, "bundles");
-	gpc_autostr *known = NULL;
-	char hex[GPC_SHA256_HEX];
-	struct stat st;
-	int r;
-
-	if (!self || stat(self, &st) < 0)
-		return gpc_fail_sys(err, self ? errno : ENOENT, "cannot look at "
-			"this program's file %s", self ? self : "");
-	known = gpc_format("%s %lld %lld %lld %lld", self, (long long)st.st_dev,
-		(long long)st.st_ino, (long long)st.st_size,
-		(long long)st.st_mtime);
-	gpc_sha256_hex(known, strlen(known), hex);
-	r = gpc_mkdirs(dir, 0700, err);
-	if (r == 0)
-		*ret_path = gpc_format("%s/%.16s.tar.gz", dir, hex);
-	return r;
-}
-
-static int hash_file(int fd, uint64_t size, uint8_t sum[GPC_SHA256_SIZE],
-	struct gpc_error *err)
-{
-	const struct gpc_body body = { .fd = fd, .size = size };
-	gpc_autoptr(gpc_sha256) *h = gpc_sha256_new();
-	char block[1 << 16];
-	size_t n = 0;
-
-	for (uint64_t at = 0; at < size; at += n) {
-		int r = gpc_body_read(&body, at, block, sizeof(block), &n, err);
-
-		if (r < 0)
-			return r;
-		gpc_sha256_add(h, block, n);
-	}
-	gpc_sha256_end(h, sum);
-	return 0;
-}
-
-/* Puts the file as a blob. */
-static int send(struct gpc_session *s, const char *path, char **ret_sha256,
+/* The file is only read where the store lacks it. */
+static int send(struct gpc_session *s, struct gpc_bundle_cached *b,
 	struct gpc_error *err)
 {
 	struct gpc_sender sender;
-	uint8_t sum[GPC_SHA256_SIZE];
-	char hex[GPC_SHA256_HEX];
-	gpc_autofd fd = -1;
-	struct stat st = {0};
-	int r = gpc_open(path, O_RDONLY, 0, &fd, err);
+	bool has = false;
+	int r = gpc_sender_open(&sender, s->store, GPC_BLOBS_COMMON, NULL, err);
 
-	if (r == 0 && fstat(fd, &st) < 0)
-		r = gpc_fail_sys(err, errno, "%s", path);
+	if (r < 0)
+		return r;
+	r = gpc_sender_has(&sender, b->sum, b->size, &has, err);
+	if (r == 0 && !has)
+		r = gpc_bundle_cached_check(b, err);
 	if (r == 0)
-		r = hash_file(fd, (uint64_t)st.st_size, sum, err);
-	if (r < 0)
-		return r;
-	r = gpc_sender_open(&sender, s->store, GPC_BLOBS_COMMON, NULL, err);
-	if (r < 0)
-		return r;
-	r = gpc_sender_put(&sender, sum, &(struct gpc_body){ .fd = fd,
-		.size = (uint64_t)st.st_size }, err);
+		r = gpc_sender_put(&sender, b->sum, &(struct gpc_body){
+			.fd = b->fd, .size = b->size }, err);
 	if (r == 0)
 		r = gpc_sender_sync(&sender, err);
 	gpc_sender_close(&sender);
-	gpc_hex(sum, GPC_SHA256_SIZE, hex);
-	if (r == 0)
-		*ret_sha256 = gpc_strdup(hex);
 	return r;
+}
+
+static int open_and_send(struct gpc_session *s, char **ret_sha256,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_bundle_cached) struct gpc_bundle_cached b = { .fd = -1 };
+	char hex[GPC_SHA256_HEX];
+	int r = gpc_bundle_cached_open(s, &b, err);
+
+	if (r == 0)
+		r = send(s, &b, err);
+	if (r < 0)
+		return r;
+	gpc_hex(b.sum, GPC_SHA256_SIZE, hex);
+	*ret_sha256 = gpc_strdup(hex);
+	return 0;
 }
 
 int gpc_bundle_send(struct gpc_session *s, char **ret_sha256,
 	struct gpc_error *err)
 {
-	struct gpc_bundle_facts facts;
-	gpc_autostr *path = NULL, *url = NULL, *region = NULL;
-	struct stat st;
+	gpc_autostr *url = NULL, *region = NULL;
 	int r = gpc_store_address(s->store, GPC_BLOBS_COMMON "x", &url, &region,
 		err);
 
 	if (r == 0)
-		r = cache_path(s, &path, err);
-	if (r == 0 && stat(path, &st) < 0)
-		r = gpc_bundle_write(s->place.self_path, path, &facts, err);
-	if (r == 0)
-		r = send(s, path, ret_sha256, err);
+		r = open_and_send(s, ret_sha256, err);
+	if (r == -GPC_EPROTO)           /* what was kept of it is gone now */
+		r = open_and_send(s, ret_sha256, err);
 	return gpc_wrap(err, r, "bundle for the nodes");
 }
 
