@@ -16,7 +16,7 @@ SIGN_DRIVER=$build/tests/unit/sign-driver
 export GPUCLOUD_BIN PACK_DRIVER SIGN_DRIVER
 printf '%s, %s cores, %s\n' "$("$GPUCLOUD_BIN" --version | head -n 1)" \
 	"$(nproc)" "$(uname -sr)"
-for bench in startup submit pack trees logs flood sign transfer; do
+for bench in startup submit boot pack trees logs flood sign transfer; do
 	printf '\n%s\n' "$bench"
 	sh "tests/bench/$bench.sh" "$@"
 done

@@ -74,6 +74,9 @@ is "$(spent first)" "$(bill first)" "it cost what the meter says: a minute"
 is "$(spent first machine) $(spent first disk) $(spent first address)" "347 183 84" \
 	"of a machine, its disk and its address"
 like "$(gpc cost first)" "of that: machine .*, disk .*, address " "and cost shows them"
+is "$(control "written?id=$(machines '.[0].id')" |
+	jq -r '[.files[] | split("/")[:3] | join("/")] | unique | join(" ")')" var/lib/gpucloud \
+	"nothing is installed: one folder holds all that was written there"
 calls=$(control "requests?service=ec2" | jq '.requests | length')
 note "requests to EC2 for all of this: $calls"
 [ "$calls" -lt 40 ]

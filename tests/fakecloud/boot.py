@@ -89,6 +89,14 @@ class Boot:
         except OSError:
             return b""
 
+    def written(self):
+        """Files that its life left on its disk; None while it runs."""
+        try:
+            with open(os.path.join(self.folder, "written"), encoding="utf-8") as source:
+                return source.read().splitlines()
+        except OSError:
+            return None
+
     def signal(self, number):
         with self.lock:
             if not self.process or self.process.poll() is not None:

@@ -57,6 +57,17 @@ def boot(root, folder, ident):
     return child
 
 
+def note_written(folder):
+    """What was put on the machine's disk in its life, and what was taken from it; not
+    what lies in memory: /tmp, /run, and where the system itself writes at each boot."""
+    layer = os.path.join(folder, "top", "upper")
+    found = sorted(os.path.relpath(os.path.join(at, name), layer)
+                   for at, _, names in os.walk(layer) for name in names)
+    with open(os.path.join(folder, "written"), "w", encoding="utf-8",
+              errors="surrogateescape") as out:
+        out.writelines(name + "\n" for name in found)
+
+
 def end_with_the_cloud():
     """The stand-in holds the other end of stdin as long as it lives."""
     while os.read(0, 1):
@@ -91,6 +102,7 @@ def main():
         if asked:
             again = asked.pop() == signal.SIGUSR1
         if not again:
+            note_written(folder)
             os.write(1, b"poweroff\n")
             return
 

@@ -181,6 +181,11 @@ class Control:
         return {"text": (machine.boot.text() if machine.boot else b"").decode(
             "utf-8", "replace")}
 
+    def get_written(self, args):
+        """Files that a machine's life left on its disk; null until it is off."""
+        machine = self.world.ec2.machines[args["id"]]
+        return {"files": machine.boot.written() if machine.boot else None}
+
     def post_expire(self, args):
         self.world.expire(args.get("id"))
         return {}
