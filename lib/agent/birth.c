@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/crash.h"
+#include "base/pace.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "record/job.h"
@@ -16,6 +17,9 @@
 #include "record/keys.h"
 
 enum { BIRTH_MAX_MS = 10 * 60 * 1000, LOOK_MS = 1000,
+	/* What names it is mostly there already, or comes at once; each look is one
+	 * request where that costs money. */
+	FAR_LEAST_MS = 200, FAR_MOST_MS = 5000,
 	LOOKS_WITHOUT = 2 /* in a row: given up */ };
 
 static int64_t deadline_ms(const struct gpc_agent *a)
@@ -74,6 +78,8 @@ static enum look look(struct gpc_agent *a, const struct gpc_job_state *st)
 static int find_rank(struct gpc_agent *a, struct gpc_error *err)
 {
 	gpc_auto(gpc_journal) struct gpc_journal j = {0};
+	struct gpc_pace pace = { FAR_LEAST_MS, FAR_MOST_MS, 0 };
+	bool far = gpc_store_is_far(a->store);
 	gpc_key events;
 	int without = 0;
 
@@ -97,7 +103,8 @@ static int find_rank(struct gpc_agent *a, struct gpc_error *err)
 		if (without)
 			gpc_sleep_ms(LOOK_MS);
 		else
-			gpc_store_wait(a->store, events, LOOK_MS);
+			gpc_store_wait(a->store, events, far ?
+				(int)gpc_pace_next(&pace, false) : LOOK_MS);
 	}
 	return gpc_fail(err, GPC_ETIMEOUT, "no event of job %s named node %s "
 		"within 10 minutes", a->node->job, a->node->id);
