@@ -194,6 +194,19 @@ static char *find_setting(const struct gpc_creds_look *look,
 	return gpc_aws_setting(&profile, service, name);
 }
 
+static int find_machine(const struct gpc_creds_look *look, char **session,
+	const char *path, char **ret_text, struct gpc_error *err)
+{
+	gpc_auto(gpc_aws_files) struct gpc_aws_files files = {0};
+	struct gpc_aws_profile profile;
+	const char *from;
+	bool exists;
+	int r = open_profile(look, &files, &profile, &from, &exists, err);
+
+	return r ? r : gpc_aws_metadata_text(look, &profile, session, path,
+		ret_text, err);
+}
+
 const struct gpc_creds_backend gpc_creds_aws = {
 	.title = "AWS",
 	.hint = "run aws configure or aws sso login, or set AWS_ACCESS_KEY_ID "
@@ -202,4 +215,5 @@ const struct gpc_creds_backend gpc_creds_aws = {
 	.region = find_region,
 	.setting = find_setting,
 	.whoami = gpc_aws_whoami,
+	.machine = find_machine,
 };

@@ -6,6 +6,7 @@
 #include "base/parse.h"
 #include "creds/aws_parts.h"
 #include "creds/metadata.h"
+#include "creds/token.h"
 #include "net/endpoint_aws.h"
 
 #define ROLES "/latest/meta-data/iam/security-credentials/"
@@ -258,5 +259,49 @@ int gpc_aws_metadata_region(const struct gpc_creds_look *look,
 		gpc_fetch_forget(&reply);
 	}
 	gpc_metadata_clear(&m.service);
+	return r;
+}
+
+static int begin_session(struct gpc_metadata *m, char **session,
+	struct gpc_error *err)
+{
+	bool answered = false;
+	int r;
+
+	if (*session) {
+		gpc_pairs_set(&m->headers, TOKEN_HEADER, *session);
+		return 0;
+	}
+	r = gpc_metadata_open(m, &answered, err);
+	if (!r)
+		*session = gpc_strdup(gpc_pairs_get(&m->headers, TOKEN_HEADER));
+	return r;
+}
+
+int gpc_aws_metadata_text(const struct gpc_creds_look *look,
+	const struct gpc_aws_profile *p, char **session, const char *path,
+	char **ret_text, struct gpc_error *err)
+{
+	struct gpc_reply reply = {0};
+	struct gpc_error why = {0};
+	struct imds m;
+	int r;
+
+	open_imds(look, p, &m);
+	r = begin_session(&m.service, session, &why);
+	if (!r) {
+		r = gpc_metadata_ask(&m.service, "GET", path, &reply, &why);
+		if (!r)
+			*ret_text = gpc_strdup(reply.body.data);
+		if (why.http == 401) {  /* it has ended: the next call begins one */
+			gpc_token_free(*session);
+			*session = NULL;
+		}
+		r = why.http == 401 || why.http == 404 ? 0 : r;
+		gpc_fetch_forget(&reply);
+	}
+	gpc_metadata_clear(&m.service);
+	if (r && err)
+		*err = why;
 	return r;
 }

@@ -55,6 +55,10 @@ const char *gpc_aws_region(const struct gpc_aws_profile *p);
 int gpc_aws_metadata_region(const struct gpc_creds_look *look,
 	const struct gpc_aws_profile *p, char **ret_region,
 	struct gpc_error *err);
+/* A text of the metadata service, by version 2 alone; see struct gpc_creds_backend. */
+int gpc_aws_metadata_text(const struct gpc_creds_look *look,
+	const struct gpc_aws_profile *p, char **session, const char *path,
+	char **ret_text, struct gpc_error *err);
 /* The URL for a service: as configured, else the region's own. Owned. */
 int gpc_aws_service_url(const struct gpc_aws_profile *p, const char *service,
 	const char *region, char **ret_url, struct gpc_error *err);

@@ -46,6 +46,11 @@ struct gpc_creds_backend {
 	/* Asks the cloud whose *i is; fills its name and account. */
 	int (*whoami)(const struct gpc_creds_look *look, struct gpc_identity *i,
 		struct gpc_error *err);
+	/* Optional: a text of the metadata service of this machine; *session: that
+	 * service's token between calls, NULL at first; owned, to be wiped.
+	 * *ret_text stays NULL where there is no such text (yet). */
+	int (*machine)(const struct gpc_creds_look *look, char **session,
+		const char *path, char **ret_text, struct gpc_error *err);
 	/* Seconds before the end from which a renewal is tried, and from which it
 	 * must work; 0 = those of creds.c. */
 	int try_s, must_s;

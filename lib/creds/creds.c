@@ -14,6 +14,7 @@
 #include "base/rand.h"
 #include "base/time.h"
 #include "creds/backend.h"
+#include "creds/token.h"
 
 #define MINUTE_MS INT64_C(60000)
 #define TRY_MS (15 * MINUTE_MS)
@@ -45,6 +46,9 @@ struct gpc_creds {
 	int64_t try_ms, must_ms;        /* by the services' clock; 0: never */
 	int64_t pause_until, renewed_at;        /* by the boot clock */
 
+	pthread_mutex_t machine_lock;
+	char *session;                  /* of the metadata service */
+
 	pthread_mutex_t region_lock;
 	bool region_known;
 	char *region;
@@ -62,6 +66,7 @@ struct gpc_creds *gpc_creds_new(const struct gpc_creds_settings *settings,
 	c->net = net;
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_init(&c->region_lock, NULL);
+	pthread_mutex_init(&c->machine_lock, NULL);
 	pthread_cond_init(&c->landed, NULL);
 	return c;
 }
@@ -73,6 +78,8 @@ void gpc_creds_free(struct gpc_creds *c)
 	gpc_creds_found_clear(&c->found);
 	pthread_mutex_destroy(&c->lock);
 	pthread_mutex_destroy(&c->region_lock);
+	pthread_mutex_destroy(&c->machine_lock);
+	gpc_token_free(c->session);
 	pthread_cond_destroy(&c->landed);
 	free(c->profile);
 	free(c->region);
@@ -273,6 +280,22 @@ int gpc_creds_region(struct gpc_creds *c, char **ret_region,
 	if (r == 0)
 		*ret_region = gpc_strdup(c->region);
 	pthread_mutex_unlock(&c->region_lock);
+	return r;
+}
+
+int gpc_creds_machine(struct gpc_creds *c, const char *path, char **ret_text,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_strv) struct gpc_strv places = {0};
+	const struct gpc_creds_look l = look_of(c, false, &places);
+	int r;
+
+	if (!c->backend || !c->backend->machine)
+		return gpc_fail(err, GPC_EUNSUPPORTED, "no metadata service of this "
+			"cloud is known");
+	pthread_mutex_lock(&c->machine_lock);
+	r = c->backend->machine(&l, &c->session, path, ret_text, err);
+	pthread_mutex_unlock(&c->machine_lock);
 	return r;
 }
 

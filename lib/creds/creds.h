@@ -63,6 +63,11 @@ int gpc_creds_region(struct gpc_creds *c, char **ret_region,
  * for it. NULL: not set. Owned by the caller. */
 char *gpc_creds_setting(struct gpc_creds *c, const char *service,
 	const char *name);
+/* What the metadata service says of the machine that this is, such as AWS's
+ * "/latest/meta-data/spot/instance-action"; owned. *ret_text stays NULL where it has
+ * no such text, or its session has just ended: ask again. */
+int gpc_creds_machine(struct gpc_creds *c, const char *path, char **ret_text,
+	struct gpc_error *err) gpc_must_check;
 /* Certificates that the cloud's own tools would check its servers by (PEM file;
  * AWS: AWS_CA_BUNDLE, ca_bundle). NULL: none of its own. Owned by the caller. */
 char *gpc_creds_ca_file(struct gpc_creds *c);

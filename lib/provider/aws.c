@@ -28,7 +28,6 @@ struct state {
 	struct gpc_aws aws;             /* first: aws_setup.c has it by p->state */
 	struct gpc_strv shops;          /* regions to buy in; empty until asked for */
 	struct gpc_strv known;          /* regions of nodes that are known */
-	char *imds_token;               /* on a node */
 };
 
 static int aws_open(struct gpc_provider *p, struct gpc_error *err)
@@ -53,7 +52,6 @@ static void aws_close(struct gpc_provider *p)
 	gpc_net_free(s->aws.net);
 	gpc_strv_clear(&s->shops);
 	gpc_strv_clear(&s->known);
-	free(s->imds_token);
 }
 
 /* As configured, else the one that AWS's own tools would use. */
@@ -297,7 +295,7 @@ static int aws_notice(struct gpc_provider *p, int64_t *ret_at_ms,
 {
 	struct state *s = p->state;
 
-	return gpc_aws_notice(&s->aws, &s->imds_token, ret_at_ms, err);
+	return gpc_aws_notice(&s->aws, ret_at_ms, err);
 }
 
 const struct gpc_provider_ops gpc_provider_aws = {

@@ -388,6 +388,40 @@ TEST(test_metadata)
 	}
 }
 
+/* What the machine is told, by one session until that ends. */
+TEST(test_machine_texts)
+{
+	static const struct lab_route routes[] = {
+		{"PUT", "/latest/api/token", NULL, 200, "IMDSTOKEN", 0},
+		{"GET", "/latest/meta-data/spot", "x-aws-ec2-metadata-token: IMDSTOKEN",
+			200, "soon", 0},
+		{"GET", "/latest/meta-data/ended", NULL, 401, "", 0},
+		{"GET", "/latest/meta-data/none", NULL, 404, "no such", 0},
+		{"GET", "/latest/meta-data/broken", NULL, 500, "", 0},
+	};
+	static const struct gpc_net_settings how = {0};
+	static const struct gpc_creds_settings settings = { .cloud = GPC_CLOUD_AWS };
+	gpc_autoptr(gpc_net) *net = gpc_net_new(&how);
+	gpc_autoptr(gpc_creds) *c = gpc_creds_new(&settings, net);
+	struct gpc_error err = {0};
+	char *text = NULL;
+
+	set_up();
+	lab_routes(routes, COUNT(routes));
+	assert_ok(gpc_creds_machine(c, "/latest/meta-data/none", &text, &err));
+	assert_null(text);
+	assert_ok(gpc_creds_machine(c, "/latest/meta-data/spot", &text, &err));
+	assert_string_equal(text, "soon");
+	free(gpc_steal(&text));
+	assert_int_equal(lab_asked("PUT /latest/api/token"), 1);
+	assert_ok(gpc_creds_machine(c, "/latest/meta-data/ended", &text, &err));
+	assert_null(text);
+	assert_fails(gpc_creds_machine(c, "/latest/meta-data/broken", &text, &err),
+		GPC_ENET);
+	assert_int_equal(lab_asked("PUT /latest/api/token"), 2);
+	assert_null(text);
+}
+
 TEST(test_metadata_refused)
 {
 	static const struct lab_route bad[] = {
@@ -493,6 +527,7 @@ int main(void)
 		cmocka_unit_test_setup(test_ci, lab_reset),
 		cmocka_unit_test_setup(test_container, lab_reset),
 		cmocka_unit_test_setup(test_metadata, lab_reset),
+		cmocka_unit_test_setup(test_machine_texts, lab_reset),
 		cmocka_unit_test_setup(test_metadata_refused, lab_reset),
 		cmocka_unit_test_setup(test_nothing, lab_reset),
 		cmocka_unit_test_setup(test_whoami, lab_reset),
