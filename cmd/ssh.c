@@ -15,6 +15,7 @@
 #include "cmd/session_open.h"
 #include "core/ssh.h"
 #include "core/view.h"
+#include "net/cidr.h"
 #include "provider/ssh_key.h"
 
 #define USER_CONFIG_MAX ((size_t)1 << 20)
@@ -23,6 +24,7 @@ struct ssh {
 	int rank;
 	struct gpc_strv forward;
 	bool only_forward, tty;
+	const char *allow;
 };
 
 static const struct gpc_opt options[] = {
@@ -35,6 +37,9 @@ static const struct gpc_opt options[] = {
 		"only forward ports", .key = GPC_OPT_NO_KEY),
 	GPC_OPT_FLAG('t', "tty", struct ssh, tty,
 		"give the command a terminal", .key = GPC_OPT_NO_KEY),
+	GPC_OPT_STR(0, "allow", struct ssh, allow, "ADDRESS",
+		"who may reach the node, not this machine alone: an address "
+		"or CIDR", .guarded = true),
 	GPC_OPT_END
 };
 
@@ -128,10 +133,13 @@ static int check(const struct gpc_cmd *c, struct gpc_error *err)
 	const struct ssh *o = c->ctx;
 	gpc_auto(gpc_strv) struct gpc_strv ignored = {0};
 	gpc_autostr *program = gpc_ssh_program("ssh");
+	char cidr[GPC_CIDR_SIZE];
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < o->forward.n; i++)
 		r = expand(o->forward.v[i], &ignored, err);
+	if (r == 0 && o->allow)
+		r = gpc_wrap(err, gpc_cidr_parse(o->allow, cidr, err), "--allow");
 	if (r < 0)
 		return r;
 	if (o->only_forward && c->n_rest)
@@ -178,7 +186,7 @@ static int become(const struct gpc_strv *args, struct gpc_error *err)
 static int run(struct gpc_cmd *c, struct gpc_error *err)
 {
 	const struct ssh *o = c->ctx;
-	const struct gpc_ssh_ask ask = { .rank = o->rank };
+	const struct gpc_ssh_ask ask = { .rank = o->rank, .from = o->allow };
 	gpc_auto(gpc_ssh_way) struct gpc_ssh_way way = {0};
 	gpc_auto(gpc_strv) struct gpc_strv args = {0};
 	gpc_autoptr(gpc_session) *s = NULL;

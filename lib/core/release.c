@@ -86,8 +86,25 @@ static char *orphan_reason(struct gpc_session *s, const char *provider,
 	return gpc_strdup("no event of its job names it");
 }
 
+/* A way is needed as long as its job holds a node, or may get one. */
+static char *way_reason(struct gpc_session *s, const char *job)
+{
+	gpc_auto(gpc_journal) struct gpc_journal j = {0};
+	int r;
+
+	if (!s->store)
+		return NULL;
+	if (!job)
+		return gpc_strdup("it names no job");
+	gpc_journal_init(&j, s->store, job, "");
+	r = gpc_journal_refresh(&j, NULL, NULL);
+	if (r == -GPC_ENOTFOUND && store_is_there(s))
+		return gpc_strdup("its job is not in this store");
+	return r == 0 && gpc_job_state_is_over(&j.state) ? gpc_strdup(ENDED) : NULL;
+}
+
 static void add_held(struct gpc_session *s, const char *provider,
-	const struct gpc_instance *x, struct gpc_held_list *l)
+	const struct gpc_instance *x, bool way, struct gpc_held_list *l)
 {
 	struct gpc_held *h = gpc_vec_push(l);
 
@@ -98,7 +115,9 @@ static void add_held(struct gpc_session *s, const char *provider,
 	h->created_ms = x->created_ms;
 	h->expires_ms = x->expires_ms;
 	h->foreign = !gpc_eq(h->owner, s->place.owner.hash);
-	h->why = orphan_reason(s, provider, x, h);
+	h->way = way;
+	h->why = way ? way_reason(s, h->job) :
+		orphan_reason(s, provider, x, h);
 	h->orphan = h->why != NULL;
 }
 
@@ -128,7 +147,7 @@ static int find_of_provider(struct gpc_session *s, const char *name,
 {
 	struct gpc_provider_context ctx;
 	gpc_autoptr(gpc_provider) *p = NULL;
-	gpc_auto(gpc_instances) struct gpc_instances found = {0};
+	gpc_auto(gpc_instances) struct gpc_instances found = {0}, ways = {0};
 	int r = gpc_session_provider(s, name, &ctx, &p, err);
 
 	if (r == 0)
@@ -141,9 +160,13 @@ static int find_of_provider(struct gpc_session *s, const char *name,
 		if (x->state == GPC_INSTANCE_GONE &&
 			!(p->ops->caps & GPC_PROVIDER_LISTS_AT_ONCE))
 			continue;
-		add_held(s, name, x, l);
+		add_held(s, name, x, false, l);
 	}
-	return 0;
+	if (p->ops->ways)
+		r = p->ops->ways(p, &ways, err);
+	gpc_vec_each(x, &ways)
+		add_held(s, name, x, true, l);
+	return gpc_wrap(err, r, "provider %s", name);
 }
 
 int gpc_held_find(struct gpc_session *s, struct gpc_held_list *ret_l,
@@ -210,11 +233,13 @@ int gpc_held_add_ended(struct gpc_session *s, struct gpc_held_list *l,
 	return r;
 }
 
-static int still_there(struct gpc_provider *p, const char *id, bool *ret_there,
-	struct gpc_error *err)
+static int still_there(struct gpc_provider *p, const struct gpc_held *h,
+	bool *ret_there, struct gpc_error *err)
 {
 	gpc_auto(gpc_instances) struct gpc_instances found = {0};
-	int r = p->ops->list(p, &found, err);
+	const char *id = h->id;
+	int r = h->way ? p->ops->ways(p, &found, err) :
+		p->ops->list(p, &found, err);
 
 	*ret_there = false;
 	gpc_vec_each(x, &found) {
@@ -239,7 +264,7 @@ int gpc_held_release(struct gpc_session *s, const struct gpc_held *h,
 		r = p->ops->destroy(p, &id, 1, err);
 		GPC_CRASH("release.destroyed");
 		if (r == 0)
-			r = still_there(p, id, &there, err);
+			r = still_there(p, h, &there, err);
 		if (r < 0 || !there)
 			return r;
 		if (gpc_boot_ms() >= until)

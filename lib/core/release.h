@@ -18,6 +18,7 @@ struct gpc_held {
 	bool orphan;                  /* no live job needs it */
 	bool draining;                /* its job has ended; a supervisor drains it */
 	bool foreign;                 /* another owner's */
+	bool way;                     /* no node, but a way to some (provider.h) */
 	char *why;                    /* why it is an orphan */
 };
 struct gpc_held_list { struct gpc_held *v; size_t n, cap; };

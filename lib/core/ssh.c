@@ -17,6 +17,7 @@
 #include "core/supervise.h"
 #include "core/view.h"
 #include "model/ssh.h"
+#include "net/cidr.h"
 #include "provider/provider.h"
 #include "provider/ssh_key.h"
 #include "record/index.h"
@@ -202,6 +203,27 @@ static void tell_once(struct asking *x)
 			x->job);
 }
 
+static bool is_here(const struct gpc_node *n)
+{
+	return gpc_provider_caps(n->provider) & GPC_PROVIDER_THIS_HOST;
+}
+
+/* Whether a way to it can be made; the provider costs nothing to open. */
+static int check_provider(struct asking *x, struct gpc_error *err)
+{
+	struct gpc_provider_context ctx;
+	gpc_autoptr(gpc_provider) *p = NULL;
+	int r;
+
+	if (is_here(x->node))
+		return 0;
+	r = gpc_session_provider(x->s, x->node->provider, &ctx, &p, err);
+	if (r == 0 && !p->ops->open_way)
+		r = gpc_fail(err, GPC_EUNSUPPORTED, "nodes of %s cannot be reached "
+			"by ssh yet", x->node->provider);
+	return r;
+}
+
 /* One look; *ret_done: x->fact is there. */
 static int step(struct asking *x, bool *ret_done, struct gpc_error *err)
 {
@@ -214,10 +236,9 @@ static int step(struct asking *x, bool *ret_done, struct gpc_error *err)
 	tell_once(x);
 	if (!x->node)
 		return 0;
-	if (!(gpc_provider_caps(x->node->provider) & GPC_PROVIDER_THIS_HOST))
-		return gpc_fail(err, GPC_EUNSUPPORTED, "nodes of %s cannot be "
-			"reached by ssh yet", x->node->provider);
-	r = ask_node(x, false, err);
+	r = check_provider(x, err);
+	if (r == 0)
+		r = ask_node(x, !is_here(x->node), err);
 	if (r == 0 && x->node->status >= GPC_NODE_READY &&
 		gpc_boot_ms() - x->asked_ms >= ANSWER_MS) {
 		r = gpc_fail(err, GPC_ETIMEOUT, "node %s of job %s does not answer",
@@ -248,9 +269,33 @@ static int await_node(struct asking *x, struct gpc_error *err)
 
 /* --- the way ---------------------------------------------------------------- */
 
-static int find_address(struct asking *x, char **ret_address,
-	struct gpc_error *err)
+/* Through what guards it at its provider, for those who are meant alone. */
+static int open_way(struct asking *x, const struct gpc_ssh_ask *ask,
+	char **ret_address, struct gpc_error *err)
 {
+	struct gpc_provider_context ctx;
+	gpc_autoptr(gpc_provider) *p = NULL;
+	gpc_autostr *caller = NULL;
+	char from[GPC_CIDR_SIZE];
+	int r = gpc_session_provider(x->s, x->node->provider, &ctx, &p, err);
+
+	if (r == 0 && ask->from)
+		r = gpc_cidr_parse(ask->from, from, err);
+	else if (r == 0)
+		r = p->ops->caller(p, &caller, err);
+	if (r < 0)
+		return r;
+	gpc_log(x->s->log, GPC_INFO, "letting %s reach port %d of node %s",
+		caller ? caller : from, x->fact.port, x->node->id);
+	return p->ops->open_way(p, x->node->id, caller ? caller : from,
+		x->fact.port, ret_address, err);
+}
+
+static int find_address(struct asking *x, const struct gpc_ssh_ask *ask,
+	char **ret_address, struct gpc_error *err)
+{
+	if (!is_here(x->node))
+		return open_way(x, ask, ret_address, err);
 	if (!gpc_eq(x->fact.boot, x->s->place.boot))
 		return gpc_fail(err, GPC_EUNSUPPORTED, "job %s runs on another "
 			"machine, as its provider %s there: log in to that one",
@@ -282,7 +327,7 @@ int gpc_ssh_open(struct gpc_session *s, const char *job,
 	if (r == 0)
 		r = await_node(&x, err);
 	if (r == 0)
-		r = find_address(&x, &address, err);
+		r = find_address(&x, ask, &address, err);
 	if (r == 0)
 		r = pin(s, alias, &x.fact, &known, err);
 	if (r == 0)

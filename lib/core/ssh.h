@@ -5,6 +5,9 @@
 
 struct gpc_ssh_ask {
 	int rank;
+	const char *from;            /* who may reach it, where something guards it: an
+	                              * address or CIDR; NULL: this machine, as seen
+	                              * from outside */
 };
 struct gpc_ssh_way {
 	char *alias;                 /* what ssh is told, by config */

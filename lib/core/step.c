@@ -345,6 +345,8 @@ static int close_job(struct gpc_supervision *sv, bool *ret_done,
 	*ret_done = sv->closed;
 	if (r < 0 || sv->closed || reopened)
 		return r;
+	if (!gpc_supervision_close_ways(sv))
+		return 0;
 	gpc_ssh_forget(sv->session, sv->job.id);
 	sweep_remains(sv);              /* which may take a while */
 	r = is_end_current(sv, &current, err);

@@ -100,6 +100,8 @@ struct gpc_supervision {
 	int64_t reopened_ms;          /* boot clock: listed although closed */
 	bool closed;                  /* index says done */
 	bool secrets_gone;
+	bool ways_closed;             /* ways.c: nothing is left, or it is given up */
+	int64_t ways_since_ms, ways_ms; /* boot clock: first and next try */
 	struct gpc_notifier notifier;
 };
 
@@ -112,6 +114,10 @@ int gpc_supervisor_lock(struct gpc_session *s, const char *path, int *ret_fd,
 /* Its holder shows that it is at work; false when somebody else has taken over. */
 bool gpc_supervisor_renew(const struct gpc_session *s, int fd,
 	const char *path);
+
+/* ways.c: True once nothing of what `gpucloud ssh` opened is left, or no more is
+ * tried. Of a job that is over. */
+bool gpc_supervision_close_ways(struct gpc_supervision *sv);
 
 /* supervisor.c: the right to act on this job. */
 int gpc_supervision_hold(struct gpc_supervision *sv, int64_t now_ms,

@@ -20,6 +20,7 @@
 #include "provider/aws_regions.h"
 #include "provider/aws_setup.h"
 #include "provider/aws_tables.h"
+#include "provider/aws_way.h"
 
 #define FIRST_REGION "us-east-1"
 #define AT_ONCE 1000            /* TerminateInstances takes so many ids */
@@ -235,7 +236,7 @@ static int end_in(struct gpc_provider *p, const char *region,
 		const struct gpc_instance *x = find(&ours, ids[i]);
 		gpc_autostr *name = gpc_format("InstanceId.%zu", named + 1);
 
-		if (!x && is_in(ids[i], region))
+		if (!x && is_in(ids[i], region) && strstr(ids[i], "/i-"))
 			gpc_strv_add(&others, ids[i]);
 		if (!x || x->state == GPC_INSTANCE_GONE)
 			continue;
@@ -263,6 +264,14 @@ static int aws_destroy(struct gpc_provider *p, const char *const *ids, size_t n,
 		if (!ids[i][0] || strstr(ids[i], ".."))
 			return gpc_fail(err, GPC_EUSAGE, "bad node id \"%s\"",
 				ids[i]);
+		if (gpc_aws_way_parts(ids[i], &region, &instance)) {
+			int r = gpc_aws_way_close(&((struct state *)p->state)->aws,
+				region, instance, p->ctx->store_id,
+				first < 0 ? NULL : err);
+
+			first = first < 0 ? first : r;
+			continue;
+		}
 		/* What is no machine of EC2 is not there. */
 		if (!gpc_aws_node_parts(ids[i], &region, &instance))
 			continue;
@@ -290,6 +299,46 @@ static int aws_console(struct gpc_provider *p, const char *id,
 	return gpc_aws_console(&s->aws, region, instance, ret_text, err);
 }
 
+/* --- ways from outside -------------------------------------------------------- */
+
+static int aws_caller(struct gpc_provider *p, char **ret_cidr,
+	struct gpc_error *err)
+{
+	return gpc_aws_way_caller(&((struct state *)p->state)->aws, ret_cidr, err);
+}
+
+static int aws_open_way(struct gpc_provider *p, const char *id, const char *cidr,
+	int port, char **ret_address, struct gpc_error *err)
+{
+	struct gpc_aws_way way = { .store_id = p->ctx->store_id, .cidr = cidr,
+		.port = port };
+	gpc_autostr *region = NULL;
+
+	if (!gpc_aws_node_parts(id, &region, &way.instance))
+		return gpc_fail(err, GPC_EPROTO, "\"%s\" is no machine of EC2", id);
+	way.region = region;
+	return gpc_aws_way_open(&((struct state *)p->state)->aws, &way,
+		ret_address, err);
+}
+
+static int aws_ways(struct gpc_provider *p, struct gpc_instances *ret,
+	struct gpc_error *err)
+{
+	struct state *s = p->state;
+	gpc_auto(gpc_instances) struct gpc_instances found = {0};
+	gpc_auto(gpc_strv) struct gpc_strv regions = {0};
+	int r = find_places(p, &regions, err);
+
+	for (size_t i = 0; r == 0 && i < regions.n; i++)
+		r = gpc_aws_way_list(&s->aws, regions.v[i], p->ctx->store_id,
+			&found, err);
+	if (r < 0)
+		return r;
+	*ret = found;
+	found = (struct gpc_instances){0};
+	return 0;
+}
+
 static int aws_notice(struct gpc_provider *p, int64_t *ret_at_ms,
 	struct gpc_error *err)
 {
@@ -311,6 +360,9 @@ const struct gpc_provider_ops gpc_provider_aws = {
 	.knows = aws_knows,
 	.list = aws_list,
 	.destroy = aws_destroy,
+	.caller = aws_caller,
+	.open_way = aws_open_way,
+	.ways = aws_ways,
 	.console = aws_console,
 	.notice = aws_notice,
 	.setup = &gpc_aws_setup_ops,

@@ -83,6 +83,12 @@ static const struct {
 	{"InvalidLaunchTemplateId.NotFound", {GPC_NET_RETRY, GPC_ECONFIG, NULL}},
 	{"InvalidLaunchTemplateName.NotFoundException",
 		{GPC_NET_RETRY, GPC_ECONFIG, NULL}},
+	/* A security group and its rules: there already means made; one that a machine
+	 * still has goes later. */
+	{"InvalidGroup.Duplicate", {GPC_NET_FAILED, GPC_ECONFLICT, NULL}},
+	{"InvalidPermission.Duplicate", {GPC_NET_FAILED, GPC_ECONFLICT, NULL}},
+	{"DependencyViolation", {GPC_NET_FAILED, GPC_ECONFLICT, NULL}},
+	{"InvalidGroup.InUse", {GPC_NET_FAILED, GPC_ECONFLICT, NULL}},
 	/* Auto Scaling. A group is known by its name: there already means made. */
 	{"AlreadyExists", {GPC_NET_FAILED, GPC_ECONFLICT, NULL}},
 	{"InvalidLaunchTemplateName.AlreadyExistsException",

@@ -81,6 +81,19 @@ struct gpc_provider_ops {
 	 * that are gone, or silent, before their agent was heard of. */
 	int (*console)(struct gpc_provider *p, const char *id,
 		struct gpc_buf *ret_text, struct gpc_error *err);
+	/* Optional, all three or none, where something guards nodes. The address by which
+	 * this machine is seen from outside, as ADDRESS/BITS (net/cidr.h); owned. */
+	int (*caller)(struct gpc_provider *p, char **ret_cidr,
+		struct gpc_error *err);
+	/* Lets these addresses reach a TCP port of a node of ours, from now on, and tells
+	 * the node's address for that; the same again is fine. What is made for it bears
+	 * the node's tags, and is there until destroy ends it. */
+	int (*open_way)(struct gpc_provider *p, const char *id, const char *cidr,
+		int port, char **ret_address, struct gpc_error *err);
+	/* What was made so, with our store's tag, as instances; destroy takes their ids, and
+	 * what a node still has stays until a later one. */
+	int (*ways)(struct gpc_provider *p, struct gpc_instances *ret,
+		struct gpc_error *err);
 	/* Optional, on a node itself: when it will be taken back, by the wall clock; 0
 	 * while nothing is said. Asked every few seconds; may take some. */
 	int (*notice)(struct gpc_provider *p, int64_t *ret_at_ms,

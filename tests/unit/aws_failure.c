@@ -33,6 +33,11 @@ static const struct {
 	{"VolumeLimitExceeded", "", 400, GPC_NET_FAILED, GPC_EQUOTA},
 	{"AddressLimitExceeded", "", 400, GPC_NET_FAILED, GPC_EQUOTA},
 	{"NetworkInterfaceLimitExceeded", "", 400, GPC_NET_FAILED, GPC_EQUOTA},
+	/* A security group: made already, or in use still. */
+	{"InvalidGroup.Duplicate", "", 400, GPC_NET_FAILED, GPC_ECONFLICT},
+	{"InvalidPermission.Duplicate", "", 400, GPC_NET_FAILED, GPC_ECONFLICT},
+	{"DependencyViolation", "", 400, GPC_NET_FAILED, GPC_ECONFLICT},
+	{"InvalidGroup.InUse", "", 400, GPC_NET_FAILED, GPC_ECONFLICT},
 	/* The same token, later. */
 	{"RequestLimitExceeded", "", 503, GPC_NET_THROTTLED, GPC_ERATE},
 	{"Throttling", "", 400, GPC_NET_THROTTLED, GPC_ERATE},
