@@ -10,7 +10,8 @@ control() { # PATH [JSON]
 }
 export AWS_ENDPOINT_URL_EC2="$FAKE_EC2" AWS_ENDPOINT_URL_SSM="$FAKE_SSM" \
 	AWS_ENDPOINT_URL_S3="$FAKE_S3" AWS_ENDPOINT_URL_IAM="$FAKE_IAM" \
-	AWS_ENDPOINT_URL_STS="$FAKE_STS" AWS_EC2_METADATA_DISABLED=true \
+	AWS_ENDPOINT_URL_STS="$FAKE_STS" \
+	AWS_ENDPOINT_URL_CHECKIP="$FAKE_CHECKIP" AWS_EC2_METADATA_DISABLED=true \
 	GPUCLOUD_STORE="s3://nodes/store"
 [ "$(id -u)" -eq 0 ] || skip_all "machines are booted by root alone"
 
@@ -130,11 +131,34 @@ control machines "{\"id\": \"$(newest)\", \"do\": \"kill\"}" >/dev/null
 run gpc wait "$job"
 is "$rc" 0 "a job survives the sudden death of its machine"
 
+# --- a way to a machine -----------------------------------------------------
+afresh
+control config '{"ec2": {"nets": ["127.101", "127.102"]}}' >/dev/null
+groups() { control machines | jq -r ".security_groups | map(select(.name != \"default\")) | $1"; }
+rules() { groups '.[].rules[].cidr' | sort | tr '\n' ' '; }
+job=$(gpc submit -q -y -d --name reached --infra aws -- sleep 600)
+wait_until 120 runs "$job"
+is "$(groups length)" 0 "nothing guards or opens a machine before it is asked for"
+run gpc ssh reached --allow 192.0.2.77/24 -- true
+is "$rc:$(rules)" "255:192.0.2.0/24 " "another one's address is let in, and not ours" || note "$err"
+run gpc ssh reached -- 'echo "$GPUCLOUD_JOB_ID: $(id -un)"; exit 5'
+is "$rc:$out" "5:$job: root" "a command runs on a machine of EC2" || note "$err"
+is "$(rules)" "127.0.0.1/32 192.0.2.0/24 " "the caller's address alone was added"
+is "$(groups '.[0].tags["gpucloud-job"]'):$(groups length)" "$job:1" "by one group with the job's tags"
+run gpc release reached
+way_gone() {
+	[ "$(groups length)" = 0 ] && ! grep -q "$job" "$XDG_CONFIG_HOME/gpucloud/ssh_config"
+}
+wait_until 60 way_gone
+ok $? "the group goes with the job, and so does the entry"
+
 # --- nothing is left --------------------------------------------------------
 job=$(gpc submit -q -y -d --name left --infra aws -- sleep 600)
 wait_until 120 runs "$job"
 run gpc setup aws --undo -y
 is "$rc" 8 "setup takes nothing away while a machine runs" || note "$err"
+run gpc ssh left -- true
+is "$rc:$(groups length)" 0:1 "a way to a machine"
 for pid in $(pids_with "$T/"); do
 	case $(program_args "$pid") in supervise*) kill_pids KILL "$pid" ;; esac
 done
@@ -142,7 +166,7 @@ id=$(newest)
 control machines "{\"id\": \"$id\", \"do\": \"older\", \"seconds\": 7000}" >/dev/null
 control machines "{\"id\": \"$id\", \"do\": \"cut\", \"seconds\": 600}" >/dev/null
 run gpc release --all --now -y
-is "$rc:$(live)" 0:0 "release --all finds by tags what nobody supervises any more"
+is "$rc:$(live):$(groups length)" 0:0:0 "release --all finds by tags what nobody supervises any more"
 is_told() {
 	gpc supervise --once 2>/dev/null
 	gpc status "$job" --json | jq -e 'all(.nodes[]; .released)'

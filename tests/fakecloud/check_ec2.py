@@ -1,5 +1,6 @@
 """EC2's stand-in against botocore, and its machines by what they do."""
 import base64
+import socket
 import time
 import urllib.request
 
@@ -298,3 +299,61 @@ def test_ec2_power_off_terminates(cloud):
     wait_for(lambda: state(ec2, made) == ("terminated", "Client.InstanceInitiatedShutdown"))
     import os
     assert not os.path.exists("/root/was-here")
+
+
+def test_ec2_ways_to_a_machine(cloud):
+    """Closed, open to others, open to us, closed with its machine."""
+    ec2, listener = client(cloud), socket.socket()
+    cloud.control("config", {"ec2": {"nets": ["127.101", "127.102"]}})
+    made = run(ec2)[0]
+    ident = made["InstanceId"]
+    card = made["NetworkInterfaces"][0]
+    assert card["Attachment"]["DeviceIndex"] == 0
+    before = [g["GroupId"] for g in card["Groups"]]
+    assert before == [g["GroupId"] for g in made["SecurityGroups"]] and len(before) == 1
+    wait_for(lambda: state(ec2, ident)[0] == "running")
+    public = ec2.describe_instances(InstanceIds=[ident])["Reservations"][0]["Instances"][0][
+        "PublicIpAddress"]
+    listener.bind((made["PrivateIpAddress"], 0))
+    listener.listen()
+    port = listener.getsockname()[1]
+    group = ec2.create_security_group(
+        GroupName="of a job", Description="x", VpcId=made["VpcId"], TagSpecifications=[
+            {"ResourceType": "security-group",
+             "Tags": [{"Key": "gpucloud-job", "Value": "j"}]}])["GroupId"]
+
+    def let_in(cidr):
+        ec2.authorize_security_group_ingress(GroupId=group, IpPermissions=[
+            {"IpProtocol": "tcp", "FromPort": port, "ToPort": port,
+             "IpRanges": [{"CidrIp": cidr}]}])
+
+    def reached():
+        try:
+            with socket.create_connection((public, port), timeout=5) as one:
+                host = listener.accept()[0]
+                one.sendall(b"x")
+                assert host.recv(1) == b"x"
+                host.close()
+                return True
+        except OSError:
+            return False
+
+    listener.settimeout(1)
+    assert not reached()
+    let_in("192.0.2.0/24")
+    ec2.modify_network_interface_attribute(NetworkInterfaceId=card["NetworkInterfaceId"],
+                                           Groups=before + [group])
+    assert not reached()
+    told = urllib.request.urlopen(cloud.http["checkip"] + "/").read().decode()
+    assert told == "127.0.0.1\n", told
+    let_in(told.strip() + "/32")
+    assert reached()
+    assert code_of(let_in, cidr="127.0.0.1/32") == "InvalidPermission.Duplicate"
+    assert code_of(ec2.delete_security_group, GroupId=group) == "DependencyViolation"
+    ec2.terminate_instances(InstanceIds=[ident])
+    wait_for(lambda: state(ec2, ident)[0] == "terminated")
+    assert not reached()
+    ec2.delete_security_group(GroupId=group)
+    assert not ec2.describe_security_groups(Filters=[
+        {"Name": "tag:gpucloud-job", "Values": ["j"]}])["SecurityGroups"]
+    listener.close()

@@ -146,7 +146,9 @@ class Control:
             groups = list(book.groups) + [
                 g.id for region in book.regions.values() for g in region.groups.values()
                 if g.name != "default"]
-        return {"machines": found, "groups": groups,
+            guards = [{"id": g.id, "name": g.name, "tags": g.tags, "rules": g.rules}
+                      for region in book.regions.values() for g in region.groups.values()]
+        return {"machines": found, "groups": groups, "security_groups": guards,
                 "micros": sum(sum(m["bill"].values()) for m in found)}
 
     def post_machines(self, args):

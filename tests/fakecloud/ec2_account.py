@@ -9,6 +9,8 @@ EC2 = {
     "vpcs": [],                   # more: {"id", "region", "tags", "subnets": [...]}
     "profiles": ["gpucloud-node"],
     "not_offered": [],            # "ZONE/TYPE", with * and ?
+    "nets": None,                 # ["127.X", "127.Y"]: private and public addresses of
+                                  # machines that can be reached, see ec2_gate.py
     "capacity": {},               # "ZONE/TYPE/MARKET", with * and ?: how many machines
     "quotas": {},                 # "REGION/CODE": vCPUs; else DEFAULT_QUOTA
     "reservations": [],           # {"id", "type", "zone", "count", "state", "market"}

@@ -47,14 +47,17 @@ def instance(m):
         parts += [("subnetId", asked.subnet.id), ("vpcId", asked.subnet.vpc.id),
                   ("privateIpAddress", m.address),
                   element("groupSet", *[element("item", ("groupId", g))
-                                        for g in asked.groups]),
+                                        for g in m.groups]),
                   element("blockDeviceMapping", element(
                       "item", ("deviceName", asked.image.root), element(
                           "ebs", ("volumeId", m.volume), ("status", "attached"),
                           ("deleteOnTermination", "true")))),
                   element("networkInterfaceSet", element(
                       "item", ("networkInterfaceId", m.card), ("privateIpAddress", m.address),
-                      ("status", "in-use")))]
+                      ("status", "in-use"), element("groupSet", *[
+                          element("item", ("groupId", g)) for g in m.groups]),
+                      element("attachment", ("attachmentId", "eni-attach-" + m.card[4:]),
+                              ("deviceIndex", "0"), ("status", "attached"))))]
         if m.public and m.state == life.RUNNING:
             parts.append(("ipAddress", m.public))
     if m.reason[0]:
@@ -203,7 +206,7 @@ def told(m, name):
             "instance-lifecycle": [m.asked.market] if m.asked.spot else [],
             "instance-type": [m.type.name], "subnet-id": [m.asked.subnet.id],
             "availability-zone": [m.zone], "instance-id": [m.id],
-            "vpc-id": [m.asked.subnet.vpc.id], "instance.group-id": m.asked.groups}[name]
+            "vpc-id": [m.asked.subnet.vpc.id], "instance.group-id": m.groups}[name]
 
 
 def spot_told(m, name):

@@ -9,6 +9,7 @@ import time
 from . import boot
 from .aws_metadata import MachineImds
 from .ec2_account import DEFAULT_QUOTA, Region, fits
+from .ec2_gate import Gate
 from .ec2_types import TYPES
 from .http1 import Failure
 
@@ -38,8 +39,14 @@ class Machine:
         self.volume = "vol-0" + secrets.token_hex(8)
         self.spot_request = "sir-" + secrets.token_hex(4) if asked.spot else None
         self.card = "eni-0" + secrets.token_hex(8)
-        self.address = "172.31.%d.%d" % (number // 250 % 250, number % 250 + 4)
-        self.public = "203.0.113.%d" % (number % 250 + 4) if asked.public else None
+        self.groups = list(asked.groups)
+        place = "%d.%d" % (number // 250 % 250, number % 250 + 4)
+        nets = asked.book.config.get("nets")
+        self.address = "%s.%s" % (nets[0] if nets else "172.31", place)
+        self.public = None
+        if asked.public:
+            self.public = "%s.%s" % (nets[1], place) if nets else \
+                "203.0.113.%d" % (number % 250 + 4)
         self.began = self.ended = None  # of what is billed, monotonic
         self.gone_at = None
         self.changed = None  # when it began to end
@@ -86,6 +93,7 @@ class Book:
         self.world, self.lock = world, threading.RLock()
         self.machines, self.tokens, self.regions = {}, {}, {}
         self.groups = {}  # of placement
+        self.gate = Gate(self)
         self.timers, self.ports = [], None
         self.made = 0
         self.closed = False
@@ -227,6 +235,7 @@ class Book:
         with self.lock:
             machine.state, machine.gone_at = TERMINATED, time.time()
             machine.address = machine.public = None
+        self.gate.update()
         if machine.boot:
             machine.boot.stop(True)
 
@@ -255,6 +264,7 @@ class Book:
         """At a reset, and at the end: nothing runs on."""
         with self.lock:
             self.closed = True
+            self.gate.close()
             boots = [m.boot for m in self.machines.values() if m.boot]
             for timer in self.timers:
                 timer.cancel()

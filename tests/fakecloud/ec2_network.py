@@ -131,10 +131,13 @@ class Network:
     def do_delete_security_group(self, request, p, dry):
         group = self.group(request, p)
         self.done(p, dry)
-        if any(group.id in m.asked.groups for m in self.book.machines.values()
+        if any(group.id in m.groups for m in self.book.machines.values()
                if m.gone_at is None):
             raise Failure(400, "DependencyViolation", "resource %s has a dependent object"
                           % group.id)
+        if group.name == "default":
+            raise Failure(400, "CannotDelete", "the specified group: \"%s\" name: \"default\" "
+                          "cannot be deleted by a user" % group.id)
         del self.book.region(request.bucket).groups[group.id]
         return [("return", "true")]
 
@@ -146,6 +149,7 @@ class Network:
                 raise Failure(400, "InvalidPermission.Duplicate", "the specified rule already "
                               "exists")
         group.rules += rules
+        self.book.gate.update()
         return [("return", "true")]
 
     def do_revoke_security_group_ingress(self, request, p, dry):
@@ -156,6 +160,31 @@ class Network:
                 raise Failure(400, "InvalidPermission.NotFound", "The specified rule does not "
                               "exist in this security group.")
             group.rules.remove(found)
+        self.book.gate.update()
+        return [("return", "true")]
+
+    def do_modify_network_interface_attribute(self, request, p, dry):
+        card, wanted = p.need("NetworkInterfaceId"), p.texts("SecurityGroupId")
+        self.done(p, dry)
+        for machine in self.book.machines.values():
+            if machine.card == card and machine.region == request.bucket and \
+                    machine.gone_at is None:
+                break
+        else:
+            raise Failure(400, "InvalidNetworkInterfaceID.NotFound", "The networkInterface ID "
+                          "'%s' does not exist" % card)
+        groups = self.book.region(request.bucket).groups
+        for ident in wanted:
+            if ident not in groups:
+                raise no_group(ident)
+            if groups[ident].vpc is not machine.asked.subnet.vpc:
+                raise Failure(400, "InvalidParameterValue", "Security group %s and interface "
+                              "%s belong to different networks." % (ident, card))
+        if not wanted:
+            raise Failure(400, "MissingParameter", "The request must contain the parameter "
+                          "groupId")
+        machine.groups = wanted
+        self.book.gate.update()
         return [("return", "true")]
 
     # -- placement groups

@@ -168,7 +168,8 @@ class Asked:
             if group.vpc is not self.subnet.vpc:
                 raise bad("Security group %s and subnet %s belong to different networks."
                           % (ident, self.subnet.id))
-        self.groups = groups
+        self.groups = groups or [g.id for g in self.account.groups.values() if
+                                 g.vpc is self.subnet.vpc and g.name == "default"]
 
     def check_offered(self):
         name = "%s/%s" % (self.zone, self.type.name)

@@ -63,7 +63,7 @@ class Request:
         self.body = blob.EMPTY
         self.offset = 0  # of the server's clock, seconds
         self.region = None  # one that a fault pretends the bucket to be in
-        self.id = ""
+        self.id = self.peer = ""
         self.identity = None
         self.counted = []  # faults that it fits
         self.refused_keys = None  # a fault

@@ -95,6 +95,7 @@ class Server:
                 return
             request.id = secrets.token_hex(8).upper()
             request.connection = number
+            request.peer = sock.getpeername()[0]
             self.one(connection, request, self.choose(name, request))
         drain(sock)
 

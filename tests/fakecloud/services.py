@@ -4,6 +4,7 @@ from .alibaba_sts import AlibabaSts
 from .aws_login import Oidc, Sso
 from .aws_metadata import Container, Imds
 from .aws_sts import Sts
+from .checkip import CheckIp
 from .ec2 import Ec2
 from .gcs import Gcs
 from .github import Github
@@ -15,7 +16,7 @@ from .oss import Oss
 from .s3 import S3
 
 ALL = (S3, Oss, Gcs, Ec2, Ssm, ServiceQuotas, Iam, Sts, Sso, Oidc, Container, Imds, AlibabaSts, EcsMetadata, CredentialsUri,
-       AlibabaLogin, OAuth2, GoogleSts, IamCredentials, GceMetadata, Github)
+       AlibabaLogin, OAuth2, GoogleSts, IamCredentials, GceMetadata, Github, CheckIp)
 
 
 def all_of(world):

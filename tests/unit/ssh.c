@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "core/ssh_config.h"
 #include "model/ssh.h"
+#include "net/cidr.h"
 #include "test.h"
 
 #define KEY "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" \
@@ -55,6 +56,33 @@ TEST(takes_words_alone)
 	longest[sizeof(longest) - 1] = '\0';
 	assert_false(gpc_ssh_word_valid(longest));
 	assert_false(gpc_ssh_word_valid(NULL));
+}
+
+TEST(reads_networks)
+{
+	static const struct { const char *text, *is; } cases[] = {
+		{"192.0.2.7", "192.0.2.7/32"}, {"192.0.2.7/24", "192.0.2.0/24"},
+		{"192.0.2.255/25", "192.0.2.128/25"}, {"0.0.0.0/0", "0.0.0.0/0"},
+		{"255.255.255.255/1", "128.0.0.0/1"},
+		{"2001:db8::1", "2001:db8::1/128"},
+		{"2001:DB8:ffff::1/33", "2001:db8:8000::/33"}, {"::/0", "::/0"},
+		{"", NULL}, {"/", NULL}, {"/24", NULL}, {"192.0.2", NULL},
+		{"192.0.2.7/", NULL}, {"192.0.2.7/33", NULL}, {"::1/129", NULL},
+		{"192.0.2.7/-1", NULL}, {"192.0.2.7/24 ", NULL}, {" ::1", NULL},
+		{"192.0.2.7/24/24", NULL}, {"example.org", NULL},
+		{"192.0.2.256", NULL}, {"::1\n", NULL}, {"1::2::3", NULL},
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char cidr[GPC_CIDR_SIZE] = "";
+		struct gpc_error err = {0};
+		int r = gpc_cidr_parse(cases[i].text, cidr, &err);
+
+		if (cases[i].is && (r || strcmp(cidr, cases[i].is)))
+			fail_msg("%s: %s", cases[i].text, r ? err.msg : cidr);
+		if (!cases[i].is && r != -GPC_EUSAGE)
+			fail_msg("%s: taken as %s", cases[i].text, cidr);
+	}
 }
 
 #define FACT(address, port, user, key) \
@@ -229,6 +257,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(takes_keys_of_one_form),
 		cmocka_unit_test(takes_words_alone),
+		cmocka_unit_test(reads_networks),
 		cmocka_unit_test(reads_what_a_node_says),
 		cmocka_unit_test(writes_entries_and_removes_them),
 		cmocka_unit_test(writes_no_line_of_others),
