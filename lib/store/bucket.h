@@ -110,6 +110,9 @@ struct gpc_bucket_rules {
 	bool deletes_many;              /* in one request, as S3 has it */
 
 	void (*asks_page)(struct gpc_request *r, const struct gpc_bucket_page *p);
+	/* What stands in a page's text before the token that the next one is asked
+	 * for by; NULL: it is asked for by other things. */
+	const char *before_token;
 	int (*reads_page)(const char *text, size_t n,
 		const struct gpc_bucket_listing *l,
 		struct gpc_bucket_page *ret_p, struct gpc_error *err);

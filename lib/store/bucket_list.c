@@ -1,8 +1,7 @@
-/* Lists, page by page. In XML keys come percent-encoded with + for a space
+/* Pages of lists, and what asks for them. In XML keys come percent-encoded with + for a space
  * (encoding-type=url), because XML cannot carry every byte that a key may have. */
 #include "store/bucket_list.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/encode.h"
@@ -11,8 +10,6 @@
 #include "base/time.h"
 #include "dep/xml.h"
 #include "store/objects_task.h"
-
-#define PAGE_MAX_BYTES ((size_t)8 << 20)
 
 void gpc_bucket_page_clear(struct gpc_bucket_page *p)
 {
@@ -199,78 +196,6 @@ int gpc_bucket_read_xml(const char *xml, size_t n,
 
 /* --- whole lists ---------------------------------------------------------------- */
 
-/* Makes the page that was read that from which the next one is asked for. */
-static int go_on(struct gpc_bucket_page *page, struct gpc_bucket_page *next,
-	struct gpc_error *err)
-{
-	int r = 0;
-
-	if (next->more && gpc_eq(next->token, page->token))
-		r = gpc_fail(err, GPC_EPROTO, "the same page came twice");
-	if (!next->last)
-		next->last = gpc_steal(&page->last);
-	next->prefix = page->prefix;
-	next->after = page->after;
-	next->delimiter = page->delimiter;
-	next->all = page->all;
-	gpc_bucket_page_clear(page);
-	*page = *next;
-	return r;
-}
-
-/* A success that makes no sense: the request is named, as in refusals. */
-static int fail_page(const struct gpc_bucket *b, const struct gpc_reply *reply, int r,
-	struct gpc_error *err)
-{
-	const char *id = gpc_net_request_id(reply);
-
-	if (r == -GPC_EPROTO && err && id && !err->request_id[0]) {
-		gpc_autostr *shown = gpc_str_printable(id, strnlen(id, 63));
-
-		snprintf(err->request_id, sizeof(err->request_id), "%s", shown);
-	}
-	if (r == -GPC_EPROTO)
-		gpc_hint(err, "run the same again; if it stays so, check the "
-			"endpoint, and what stands between");
-	return gpc_wrap(err, r, "listing objects in bucket %s",
-		b->address.bucket);
-}
-
-static int list_page(struct gpc_bucket *b, struct gpc_bucket_listing *l,
-	struct gpc_bucket_page *page, struct gpc_error *err)
-{
-	gpc_auto(gpc_bucket_op) struct gpc_bucket_op op = {0};
-	gpc_auto(gpc_reply) struct gpc_reply reply = {0};
-	struct gpc_bucket_page next = {0};
-	int r = gpc_bucket_op_init(&op, b, "GET", "listing objects", NULL, err);
-
-	if (r < 0)
-		return r;
-	b->rules->asks_page(&op.request, page);
-	op.max_body = PAGE_MAX_BYTES;
-	r = gpc_bucket_send(&op, &reply, err);
-	if (r < 0)
-		return r;
-	l->before = page->last;
-	l->now_ms = reply.date_ms;
-	r = b->rules->reads_page(gpc_buf_str(&reply.body), reply.body.len, l,
-		&next, err);
-	if (r == 0)
-		r = go_on(page, &next, err);
-	return fail_page(b, &reply, r, err);
-}
-
-static int list_pages(struct gpc_bucket *b, struct gpc_bucket_listing *l,
-	struct gpc_bucket_page *page, struct gpc_error *err)
-{
-	int r;
-
-	do {
-		r = list_page(b, l, page, err);
-	} while (r == 0 && page->more && !page->stopped);
-	return r;
-}
-
 int gpc_bucket_list(struct gpc_store *s, const char *prefix, const char *after,
 	gpc_list_fn *fn, void *arg, struct gpc_error *err)
 {
@@ -283,7 +208,7 @@ int gpc_bucket_list(struct gpc_store *s, const char *prefix, const char *after,
 	struct gpc_bucket_listing l = { .prefix = whole, .skip = strlen(root),
 		.after = after, .fn = fn, .arg = arg };
 
-	return list_pages(b, &l, &page, err);
+	return gpc_bucket_walk(b, &l, &page, err);
 }
 
 int gpc_objects_list(struct gpc_objects *o, const char *prefix, const char *after,
@@ -295,7 +220,7 @@ int gpc_objects_list(struct gpc_objects *o, const char *prefix, const char *afte
 	struct gpc_bucket_listing l = { .prefix = page.prefix,
 		.after = page.after, .each = fn, .arg = arg };
 
-	return list_pages(o->bucket, &l, &page, err);
+	return gpc_bucket_walk(o->bucket, &l, &page, err);
 }
 
 struct first {

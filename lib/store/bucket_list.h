@@ -47,3 +47,7 @@ int gpc_bucket_page_end(struct gpc_bucket_page *p,
 int gpc_bucket_read_xml(const char *xml, size_t n,
 	const struct gpc_bucket_listing *l, struct gpc_bucket_page *ret_p,
 	struct gpc_error *err) gpc_must_check;
+struct gpc_bucket;
+/* All pages, from the first one on, which `page` asks for; it is used up. */
+int gpc_bucket_walk(struct gpc_bucket *b, struct gpc_bucket_listing *l,
+	struct gpc_bucket_page *page, struct gpc_error *err) gpc_must_check;

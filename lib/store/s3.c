@@ -154,6 +154,7 @@ static const struct gpc_bucket_rules rules = {
 	.parts_xmlns = "http://s3.amazonaws.com/doc/2006-03-01/",
 	.deletes_many = true,
 	.asks_page = ask_page,
+	.before_token = "<NextContinuationToken>",
 	.reads_page = gpc_bucket_read_xml,
 };
 

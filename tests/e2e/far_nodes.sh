@@ -59,7 +59,7 @@ checkpoint: {path: ck}
 Y
 spot=$(TOKEN=geheim gpc submit -q -y -d spot.yaml)
 asked=$(gpc submit -q -y -d --name asked sleep.yaml)
-"$GPUCLOUD_BIN" submit -q -y --wait --name tied --tether=5s sleep.yaml >tied.out 2>tied.err &
+"$GPUCLOUD_BIN" submit -q -y --wait --name tied --tether=10s sleep.yaml >tied.out 2>tied.err &
 client=$!
 wait_until 120 in_state "$spot" RUNNING
 says() { gpc logs "$1" | grep -q "$2"; }

@@ -184,6 +184,52 @@ TEST(long_lists_come_in_pages)
 	}
 }
 
+static int stop_in_third(void *arg, const char *key, const struct gpc_object_info *info)
+{
+	(void)key;
+	(void)info;
+	return ++*(int *)arg == 2100;
+}
+
+static int stop_in_second(void *arg, const char *key, const struct gpc_object_info *info)
+{
+	(void)key;
+	(void)info;
+	return ++*(int *)arg == 1500;
+}
+
+/* From the second page on, while its objects are given: what has come of that is
+ * dropped with the list, and asked for again where it failed. */
+TEST(pages_are_asked_for_ahead)
+{
+	gpc_autoptr(gpc_objects) *o = open_kind(S3);
+	int n = 0;
+
+	bed_tell(&bed, "objects", "{\"service\": \"s3\", \"bucket\": \"bucket\", "
+		"\"prefix\": \"p/\", \"count\": 4400, \"size\": 1}");
+	assert_ok(gpc_objects_list(o, "p/", NULL, NULL, stop_in_second, &n, &err));
+	assert_int_equal(n, 1500);
+	n = 0;
+	assert_ok(gpc_objects_list(o, "p/", NULL, NULL, stop_in_third, &n, &err));
+	assert_int_equal(n, 2100);
+	for (int nth = 3; nth <= 5; nth++) {
+		gpc_autostr *more = gpc_format("\"nth\": %d, \"do\": \"error\", "
+			"\"status\": 403, \"code\": \"AccessDenied\"", nth);
+		int all = -1000000;
+
+		fault(S3, "ListObjectsV2", more);
+		assert_ok(gpc_objects_list(o, "p/", NULL, NULL, count, &all, &err));
+		assert_int_equal(all + 1000000, 4400);
+		all_faults_used();
+	}
+	/* the first two have nobody who asks again */
+	n = 0;
+	fault(S3, "ListObjectsV2", "\"nth\": 2, \"do\": \"error\", \"status\": 403, "
+		"\"code\": \"AccessDenied\"");
+	assert_fails(gpc_objects_list(o, "p/", NULL, NULL, count, &n, &err),
+		GPC_EAUTH);
+}
+
 /* --- what is known of an object ------------------------------------------------------ */
 
 TEST(info_tells_size_version_class_and_sum)
@@ -328,6 +374,7 @@ int main(void)
 		OVER_SERVERS(keys_that_no_service_takes_are_refused_here),
 		OVER_SERVERS(lists_have_prefixes_and_common_prefixes),
 		OVER_SERVERS(long_lists_come_in_pages),
+		OVER_SERVERS(pages_are_asked_for_ahead),
 		OVER_SERVERS(info_tells_size_version_class_and_sum),
 		OVER_SERVERS(unknown_classes_are_refused_with_those_that_are),
 		OVER_SERVERS(pins_hold),
