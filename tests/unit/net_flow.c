@@ -232,11 +232,12 @@ TEST(keeps_to_its_time)
 	struct one o;
 
 	prepare(&o, "GET", "/do/time/500");
-	o.call.total_ms = 700;
+	o.call.total_ms = 1500;
 	go(net, &o);
-	assert_int_equal(o.r, -GPC_ENET);
+	/* the last try may have been cut short */
+	assert_true(o.r == -GPC_ENET || o.r == -GPC_ETIMEOUT);
 	assert_true(gpc_boot_ms() - start < 30000);
-	assert_true(o.reply.tries >= 2);
+	assert_true(requests("time") >= 2);
 	clear(&o);
 	prepare(&o, "GET", "/do/time2/hang");
 	o.call.total_ms = 300;
