@@ -77,9 +77,13 @@ int gpc_aws_bucket_find(struct gpc_aws *aws, struct gpc_aws_setup *s,
 			"check aws` show whose keys are used");
 		return r;
 	}
-	if (reply.status >= 300 && (!region || gpc_eq(region, s->region)))
-		return gpc_fail(err, GPC_EPROTO, "reading bucket %s: S3 answered %d",
+	if (reply.status >= 300 && (!region || gpc_eq(region, s->region))) {
+		r = gpc_fail(err, GPC_EPROTO, "reading bucket %s: S3 answered %d",
 			s->address.bucket, reply.status);
+		gpc_hint(err, "if it is not in %s, say its region by ?region= in the "
+			"store's URL", s->region);
+		return r;
+	}
 	*ret_there = true;
 	return region ? in_region(s, region, err) : 0;
 }

@@ -190,5 +190,24 @@ is "$rc:$(kept .there)" 0:false "told clearly, the bucket goes with what is in i
 run gpc setup aws --undo
 is "$rc" 0 "a second undo has nothing to do"
 like "$err" "nothing is to be removed" "as it says"
+
+# --- where names and principals are others --------------------------------------
+for region in cn-north-1:aws-cn:ec2.amazonaws.com.cn us-gov-west-1:aws-us-gov:ec2.amazonaws.com; do
+	where=${region%%:*}
+	principal=${region##*:}
+	control settings "{\"region\": \"$where\"}" >/dev/null
+	export AWS_REGION="$where" GPUCLOUD_STORE="s3://in-$where/x"
+	run gpc setup aws -y --supervisor-role
+	is "$rc" 0 "$where: setup" || note "$err"
+	run gpc setup aws --supervisor-role -o json
+	is "$rc:$(states)" 0:exists "$where: all of it is found again"
+	control iam >iam.json
+	is "$(jq -r '[.roles[].trust.Statement[].Principal.Service] | unique | join(" ")' iam.json)" \
+		"$principal" "$where: who may take the roles"
+	is "$(grep -o '"arn:[a-z-]*' iam.json | sort -u)" "\"arn:$(echo "$region" | cut -d: -f2)" \
+		"$where: names of resources"
+	run gpc setup aws -y --undo
+	is "$rc:$(control iam | jq '.roles | length')" 0:0 "$where: undo"
+done
 stop_fakecloud
 finish

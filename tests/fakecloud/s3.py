@@ -41,7 +41,8 @@ class S3(BucketSettings, RestStore):
 
     def failure(self, request, failed):
         """A bucket's region is told by a header where the answer has no body."""
-        if request.operation == "HeadBucket" and "Region" in failed.more:
+        if request.operation == "HeadBucket" and "Region" in failed.more and \
+                self.namespace.find(request.bucket):
             failed.headers.append(("x-amz-bucket-region", failed.more["Region"]))
         return super().failure(request, failed)
 
