@@ -2,11 +2,10 @@
  * what the store's prefix or the tags of nodes can limit is limited by them. */
 #include "provider/aws_setup.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 
-#include "base/parse.h"
 #include "dep/crypto.h"
+#include "net/cidr.h"
 #include "provider/aws_launch.h"
 #include "provider/aws_policy.h"
 #include "store/split.h"
@@ -77,31 +76,33 @@ static int find_bucket(struct gpc_aws_setup *s, const char *url,
 	return r;
 }
 
-/* Blocks that only networks of one's own have never reach AWS. */
-static bool is_private(const uint8_t *ip)
+/* Networks that only their owners see never reach AWS. */
+static bool is_private(const char *cidr)
 {
-	return ip[0] == 10 || ip[0] == 127 || (ip[0] == 172 && ip[1] >> 4 == 1) ||
-		(ip[0] == 192 && ip[1] == 168);
+	unsigned a = 0, b = 0;
+	struct gpc_str rest = gpc_str_of(cidr), part;
+	unsigned *const parts[] = { &a, &b };
+
+	if (gpc_cidr_is_v6(cidr))
+		return false;
+	for (size_t i = 0; i < 2 && gpc_str_split(&rest, '.', &part); i++)
+		for (size_t k = 0; k < part.len; k++)
+			*parts[i] = *parts[i] * 10 + (unsigned)(part.ptr[k] - '0');
+	return a == 10 || a == 127 || (a == 172 && b >> 4 == 1) ||
+		(a == 192 && b == 168);
 }
 
 static int check_source(const char *text, struct gpc_error *err)
 {
-	size_t n = strcspn(text, "/");
-	gpc_autostr *ip = gpc_strndup(text, n);
-	uint8_t bytes[16];
-	bool v4 = inet_pton(AF_INET, ip, bytes) == 1;
-	int64_t bits;
+	char cidr[GPC_CIDR_SIZE];
+	int r = gpc_cidr_parse(text, cidr, err);
 
-	if (!v4 && inet_pton(AF_INET6, ip, bytes) != 1)
-		return gpc_fail(err, GPC_ECONFIG, "--source-ip: \"%s\" is no block "
-			"of addresses, such as 203.0.113.0/24", ip);
-	if (text[n] && gpc_parse_i64(text + n + 1, 0, v4 ? 32 : 128,
-		"--source-ip: what follows the /", &bits, err) < 0)
-		return gpc_recode(err, GPC_ECONFIG);
-	if (v4 && is_private(bytes))
+	if (r < 0)
+		return gpc_wrap(err, gpc_recode(err, GPC_ECONFIG), "--source-ip");
+	if (is_private(cidr))
 		return gpc_fail(err, GPC_ECONFIG, "--source-ip: AWS never sees "
 			"addresses of private networks such as %s: name the public "
-			"ones that you come from", text);
+			"ones that you come from", cidr);
 	return 0;
 }
 
@@ -304,6 +305,7 @@ static void allow_tagging_and_ending(const struct gpc_aws_setup *s,
 {
 	gpc_autostr *any = ec2_arn(s, s->account, "*/*");
 	gpc_autostr *instance = ec2_arn(s, s->account, "instance/*");
+	gpc_autostr *group = ec2_arn(s, s->account, "security-group/*");
 	struct gpc_json *when = gpc_json_object();
 
 	gpc_aws_condition(when, "StringEquals", "ec2:CreateAction",
@@ -314,6 +316,12 @@ static void allow_tagging_and_ending(const struct gpc_aws_setup *s,
 	gpc_aws_policy_add(policy, &(struct gpc_aws_statement){
 		.sid = "End", .actions = gpc_aws_texts("ec2:TerminateInstances", NULL),
 		.resources = gpc_aws_texts(instance, NULL),
+		.condition = tagged("ResourceTag") });
+	/* The way that ssh had to a job's machines is closed after the last one. */
+	gpc_aws_policy_add(policy, &(struct gpc_aws_statement){
+		.sid = "CloseWay",
+		.actions = gpc_aws_texts("ec2:DeleteSecurityGroup", NULL),
+		.resources = gpc_aws_texts(group, NULL),
 		.condition = tagged("ResourceTag") });
 }
 

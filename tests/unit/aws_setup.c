@@ -121,6 +121,8 @@ TEST(test_a_supervisor)
 		"\"required\"}}");
 	is_json(gpc_json_get(statement(p, "End"), "Condition"),
 		"{\"Null\":{\"aws:ResourceTag/gpucloud-store\":\"false\"}}");
+	is_json(gpc_json_get(statement(p, "CloseWay"), "Condition"),
+		"{\"Null\":{\"aws:ResourceTag/gpucloud-store\":\"false\"}}");
 	is_json(gpc_json_get(statement(p, "Objects"), "Resource"),
 		"[\"arn:aws:s3:::a-bucket/team/a/*\"]");
 }
@@ -171,11 +173,11 @@ TEST(test_bad_wishes)
 		{"s3://10.0.0.1/x", NULL, "no name for a bucket"},
 		{"s3://a..b/x", NULL, "no name for a bucket"},
 		{"s3://a-bucket/x?journal=/srv/j", NULL, "journal elsewhere"},
-		{STORE, "203.0.113.0/33", "0 to 32"},
-		{STORE, "example.org", "no block of addresses"},
+		{STORE, "203.0.113.0/33", "no address and no network"},
+		{STORE, "example.org", "no address and no network"},
 		{STORE, "192.168.1.0/24", "never sees"},
 		{STORE, "172.20.0.0/16", "never sees"},
-		{STORE, "", "no block of addresses"},
+		{STORE, "", "no address and no network"},
 	};
 
 	for (size_t i = 0; i < COUNT(rows); i++) {
