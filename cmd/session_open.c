@@ -40,6 +40,8 @@ int gpc_cmd_session(struct gpc_cmd *c, enum gpc_cmd_store how,
 		.local_user_home = gpc_config_enum(&c->config,
 			GPC_CONFIG_LOCAL_HOME) == GPC_HOME_USER,
 		.aws_regions = gpc_config_str(&c->config, GPC_CONFIG_AWS_REGIONS),
+		.aws_cloudwatch = gpc_config_str(&c->config,
+			GPC_CONFIG_AWS_CLOUDWATCH),
 	};
 	int r = check_store(c->store_url, err);
 

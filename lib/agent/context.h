@@ -89,6 +89,7 @@ struct gpc_agent {
 	struct gpc_logs *logs;
 	struct gpc_metrics *metrics;
 	struct gpc_worker *worker;
+	struct gpc_publish *publish;  /* publish.c; NULL: nobody wants them */
 	struct gpc_notice *notice;    /* notice.c; NULL: nobody tells */
 	struct gpc_saver *saver;
 	struct gpc_mirrors *mirrors;  /* NULL: no bucket gets anything back */

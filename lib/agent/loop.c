@@ -24,6 +24,7 @@
 #include "agent/notice.h"
 #include "agent/peers.h"
 #include "agent/prepare.h"
+#include "agent/publish.h"
 #include "agent/requests.h"
 #include "agent/restore.h"
 #include "agent/ssh.h"
@@ -40,6 +41,7 @@ enum {
 	TICK_MS = 1000, STEP_MS = 100,
 	FULL_MS = 10000,           /* no room for logs: then the job ends */
 	PIPE_END_MS = 5000, RETRY_MS = 1000,
+	FIGURES_MS = 10000,     /* for which the last ones are waited for */
 };
 
 static void begin(struct gpc_agent *a, enum gpc_step step);
@@ -245,6 +247,8 @@ static bool reported(struct gpc_agent *a, int64_t now_ms)
 	a->retry_ms = now_ms + RETRY_MS;
 	if (a->metrics)
 		gpc_metrics_tick(a->metrics);
+	if (!gpc_publish_ended(a, now_ms) && since < FIGURES_MS)
+		return false;
 	full = !gpc_logs_flush(a->logs, &err);
 	GPC_CRASH("agent.log_flushed");
 	if (full && err.sys != ENOSPC && !log_is_spoiled(a, &err)
@@ -386,6 +390,7 @@ static void tick(struct gpc_agent *a, int64_t now_ms)
 		}
 		gpc_thrift_tick(a, now_ms);
 		gpc_notice_tick(a, now_ms);
+		gpc_publish_tick(a, now_ms);
 		check_room(a, now_ms);
 	}
 	gpc_saver_tick(a, now_ms);

@@ -12,6 +12,7 @@
 #include "agent/limits.h"
 #include "agent/mirror.h"
 #include "agent/peers.h"
+#include "agent/publish.h"
 #include "agent/restore.h"
 #include "agent/ssh.h"
 #include "base/crash.h"
@@ -63,6 +64,7 @@ static void to_stream(void *arg, const char *line, size_t n)
 	struct gpc_agent *a = arg;
 
 	gpc_logs_metric(a->logs, line, n);
+	gpc_publish_line(a, line, n);
 }
 
 static void to_metrics(void *arg, int source, const char *data, size_t n)
@@ -129,6 +131,7 @@ int gpc_prepare(struct gpc_agent *a, struct gpc_error *err)
 	gpc_logs_on_bytes(a->logs, to_metrics, a);
 	a->cgroup = gpc_cgroup_new(a->options->node_dir, n->id, n->cpus_milli,
 		n->memory_bytes);
+	gpc_publish_open(a);
 	r = gpc_gpus_open(a, err);
 	return r < 0 ? r : gpc_notice_open(a, err);
 }
@@ -138,6 +141,7 @@ void gpc_prepare_undo(struct gpc_agent *a)
 	gpc_ask_close(a);
 	gpc_agent_ssh_close(a);
 	gpc_notice_close(a);
+	gpc_publish_close(a);
 	gpc_worker_free(a->worker);
 	gpc_saver_free(a->saver);
 	gpc_mirrors_free(a->mirrors);

@@ -37,6 +37,7 @@ struct gpc_session_options {          /* all borrowed */
 	struct gpc_money local_price; /* local.price_per_hour */
 	bool local_user_home;
 	const char *aws_regions;      /* config aws.regions; or NULL */
+	const char *aws_cloudwatch;   /* config aws.cloudwatch; or NULL */
 };
 struct gpc_session {
 	const struct gpc_log *log;

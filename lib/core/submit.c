@@ -259,6 +259,7 @@ static void fill_job(struct gpc_session *s, const struct gpc_spec *spec,
 		job->workdir = gpc_git_describe(git->url, git->ref,
 			options->git->commit);
 	}
+	job->cloudwatch = gpc_strdup(s->options.aws_cloudwatch);
 	if (options->supervisor) {
 		job->supervisor.profile = gpc_strdup(options->supervisor->profile);
 		job->supervisor.life_ms = options->supervisor->life_ms;

@@ -55,6 +55,10 @@ const struct gpc_config_field gpc_config_fields[GPC_CONFIG__COUNT] = {
 		"aws.supervisor_profile", GPC_CONFIG_STR, "gpucloud-supervisor",
 		NULL, true,
 		"instance profile of the machine that `supervise --on aws` buys"},
+	[GPC_CONFIG_AWS_CLOUDWATCH] = {
+		"aws.cloudwatch", GPC_CONFIG_STR, NULL, NULL, true,
+		"namespace in CloudWatch for the metrics of jobs on AWS, which "
+		"costs"},
 };
 
 int gpc_config_find(const char *name)

@@ -295,6 +295,7 @@ static const struct gpc_bind job_fields[] = {
 	GPC_BIND(gpc_job, local, OBJECT, .sub = local_fields),
 	GPC_BIND(gpc_job, git, OBJECT, .sub = git_fields),
 	GPC_BIND(gpc_job, supervisor, OBJECT, .sub = supervisor_fields),
+	GPC_BIND(gpc_job, cloudwatch, STR),
 	GPC_BIND(gpc_job, mounts, VEC, .sub = mount_fields,
 		.sub_size = sizeof(struct gpc_job_mount)),
 	GPC_BIND(gpc_job, buckets, VEC, .sub = bucket_fields,

@@ -98,6 +98,7 @@ struct gpc_job {
 	struct gpc_job_local local;
 	struct gpc_job_git git;                    /* url NULL = none */
 	struct gpc_job_supervisor supervisor;
+	char *cloudwatch;                          /* namespace for its figures; or NULL */
 	GPC_VEC(struct gpc_job_mount) mounts;      /* local ones, in order */
 	GPC_VEC(struct gpc_job_bucket) buckets;    /* the others, in order */
 	char *bundle, *group, *once_key;

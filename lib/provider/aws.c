@@ -12,6 +12,7 @@
 #include "provider/authorities.h"
 #include "provider/aws_call.h"
 #include "provider/aws_console.h"
+#include "provider/aws_figures.h"
 #include "provider/aws_instances.h"
 #include "provider/aws_launch.h"
 #include "provider/aws_notice.h"
@@ -347,6 +348,26 @@ static int aws_notice(struct gpc_provider *p, int64_t *ret_at_ms,
 	return gpc_aws_notice(&s->aws, ret_at_ms, err);
 }
 
+/* In the node's own region. A batch that came twice would count twice: the call is not
+ * repeated after an unclear answer. */
+static int aws_publish(struct gpc_provider *p, const struct gpc_figures *f,
+	struct gpc_error *err)
+{
+	struct state *s = p->state;
+	gpc_auto(gpc_pairs) struct gpc_pairs params = {0};
+	gpc_autoptr(gpc_xml) *xml = NULL;
+	gpc_autostr *region = NULL;
+	const char *instance;
+
+	if (!gpc_aws_node_parts(f->node, &region, &instance))
+		return gpc_fail(err, GPC_ECONFIG, "bad node id \"%s\"", f->node);
+	if (!gpc_aws_figures_params(f, &params))
+		return 0;
+	return gpc_aws_query(&s->aws, "cloudwatch", &(struct gpc_aws_call){
+		.region = region, .action = "PutMetricData", .params = &params },
+		&xml, err);
+}
+
 const struct gpc_provider_ops gpc_provider_aws = {
 	.name = "aws",
 	.title = "Amazon EC2",
@@ -366,4 +387,5 @@ const struct gpc_provider_ops gpc_provider_aws = {
 	.console = aws_console,
 	.notice = aws_notice,
 	.setup = &gpc_aws_setup_ops,
+	.publish = aws_publish,
 };

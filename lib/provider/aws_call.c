@@ -21,6 +21,7 @@ static const struct { const char *service, *version; } versions[] = {
 	{"ec2", "2016-11-15"},
 	{"auto_scaling", "2011-01-01"},
 	{"iam", "2010-05-08"},
+	{"cloudwatch", "2010-08-01"},
 };
 
 struct asking {

@@ -23,6 +23,7 @@
 #include "base/str.h"
 #include "model/node.h"
 #include "model/offer.h"
+#include "provider/figures.h"
 
 enum {
 	GPC_PROVIDER_SPOT = 1 << 0,       /* use_spot is meaningful */
@@ -99,6 +100,10 @@ struct gpc_provider_ops {
 	int (*notice)(struct gpc_provider *p, int64_t *ret_at_ms,
 		struct gpc_error *err);
 	const struct gpc_setup_ops *setup;      /* optional: provider/setup.h */
+	/* Optional, on a node itself: puts figures where the cloud keeps such, which
+	 * may cost. May take some seconds. */
+	int (*publish)(struct gpc_provider *p, const struct gpc_figures *f,
+		struct gpc_error *err);
 };
 struct gpc_provider {
 	const struct gpc_provider_ops *ops;

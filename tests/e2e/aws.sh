@@ -111,10 +111,15 @@ run: |
   echo 1 >"$GPUCLOUD_CHECKPOINT_DIR/n"
   [ "$i" -gt 0 ] || exec sleep 600
 checkpoint: {path: ck, upload_every: 1s, grace: 1s}
+metrics: {loss: "from ([0-9]+) on"}
 Y
 newest() { machines 'max_by(.launched).id'; }
 runs() { gpc status "$1" -o json | jq -e '.. | .state? // empty | select(. == "RUNNING")' >/dev/null; }
+control faults '{"service": "cloudwatch", "operation": "PutMetricData", "do": "error",
+	"status": 403, "code": "AccessDenied"}' >/dev/null
+export GPUCLOUD_AWS_CLOUDWATCH=team/training
 job=$(gpc submit -q -y -d spot.yaml)
+unset GPUCLOUD_AWS_CLOUDWATCH
 wait_until 120 runs "$job"
 control machines "{\"id\": \"$(newest)\", \"do\": \"notice\", \"seconds\": 120}" >/dev/null
 run gpc wait "$job"
@@ -123,6 +128,12 @@ like "$(gpc logs "$job" --attempt 2 2>/dev/null)" "from 1 on" "from what it had 
 like "$(gpc status "$job")" "spot_interrupted" "and says why"
 is "$(machines "map(select(.tags[\"gpucloud-job\"] == \"$job\") | .market) | unique | join(\" \")")" \
 	spot "as a spot machine again"
+
+is "$(control "requests?service=cloudwatch" | jq -c '.requests | map(.status)')" "[403,200]" \
+	"figures that CloudWatch refuses are lost, and no more than that"
+is "$(control figures | jq -c '.figures | map([.space, .region, .name, .sum == 1, .dimensions])')" \
+	"[[\"team/training\",\"us-east-1\",\"loss\",true,{\"JobId\":\"$job\",\"Rank\":\"0\"}]]" \
+	"its metrics are in CloudWatch, as asked"
 
 job=$(gpc submit -q -y -d --name dies --infra aws -- sh -c \
 	'[ "$GPUCLOUD_ATTEMPT" -gt 1 ] || exec sleep 600')

@@ -47,7 +47,7 @@ job=$(gpc submit -q -y -d spot.yaml)
 wait_until 120 runs "$job"
 run gpc supervise --on aws --dry-run
 like "$err" "t3.micro" "the smallest machine is planned"
-like "$err" "at the latest" "with its end"
+like "$err" "after 7d.*costs at most [$]" "with its end and what it may cost"
 run gpc supervise --on aws </dev/null
 is "$rc:$(machines length)" 2:1 "it is not bought unasked"
 

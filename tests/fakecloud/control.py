@@ -151,6 +151,10 @@ class Control:
         return {"machines": found, "groups": groups, "security_groups": guards,
                 "micros": sum(sum(m["bill"].values()) for m in found)}
 
+    def get_figures(self, args):
+        """What CloudWatch was told."""
+        return {"figures": self.world.figures}
+
     def post_machines(self, args):
         """{"id": ..., "do": "notice" (with "seconds") | "rebalance" | "kill" | "reboot" |
         "older" (by "seconds") | "cut" (for "seconds"; from a "service", else from all) |

@@ -5,6 +5,7 @@ from .aws_login import Oidc, Sso
 from .aws_metadata import Container, Imds
 from .aws_sts import Sts
 from .checkip import CheckIp
+from .cloudwatch import CloudWatch
 from .ec2 import Ec2
 from .gcs import Gcs
 from .github import Github
@@ -15,7 +16,7 @@ from .json11 import ServiceQuotas, Ssm
 from .oss import Oss
 from .s3 import S3
 
-ALL = (S3, Oss, Gcs, Ec2, Ssm, ServiceQuotas, Iam, Sts, Sso, Oidc, Container, Imds, AlibabaSts, EcsMetadata, CredentialsUri,
+ALL = (S3, Oss, Gcs, Ec2, CloudWatch, Ssm, ServiceQuotas, Iam, Sts, Sso, Oidc, Container, Imds, AlibabaSts, EcsMetadata, CredentialsUri,
        AlibabaLogin, OAuth2, GoogleSts, IamCredentials, GceMetadata, Github, CheckIp)
 
 

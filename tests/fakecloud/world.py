@@ -142,6 +142,7 @@ class World:
             self.metadata = {"aws": {}, "alibaba": {}, "google": {}}
             self.nonces = set()
             self.iam = Account(self)
+            self.figures = []  # what CloudWatch was told
             self.ec2.close()
             self.ec2 = Book(self)
             self.ec2.ports = self.ports

@@ -81,6 +81,21 @@ TEST(a_launch_as_parameters)
 	}
 }
 
+TEST(a_machine_may_have_a_profile_of_its_own)
+{
+	gpc_auto(gpc_launch) struct gpc_launch l;
+	gpc_auto(gpc_pairs) struct gpc_pairs p = {0}, own = {0};
+
+	fill(&l);
+	assert_ok(gpc_aws_params_launch(&l, &p, &err));
+	assert_string_equal(gpc_pairs_get(&p, "IamInstanceProfile.Name"),
+		"gpucloud-node");
+	gpc_json_set_str(l.rest, "profile", "gpucloud-supervisor");
+	assert_ok(gpc_aws_params_launch(&l, &own, &err));
+	assert_string_equal(gpc_pairs_get(&own, "IamInstanceProfile.Name"),
+		"gpucloud-supervisor");
+}
+
 TEST(a_launch_template_has_the_same_names)
 {
 	gpc_auto(gpc_launch) struct gpc_launch l;
@@ -236,6 +251,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_launch_as_parameters),
+		cmocka_unit_test(a_machine_may_have_a_profile_of_its_own),
 		cmocka_unit_test(a_launch_template_has_the_same_names),
 		cmocka_unit_test(on_demand_has_no_word_of_the_spot_market),
 		cmocka_unit_test(user_data_is_what_shells_and_python_read),
