@@ -37,6 +37,7 @@ class Boot:
         self.process = None
         self.lock = threading.Lock()
         self.stopped = False
+        self.up = threading.Event()
 
     def begin(self):
         os.makedirs(self.folder, exist_ok=True)
@@ -76,6 +77,7 @@ class Boot:
             word = line.decode().strip()
             if word == "boot":
                 self.machine.boots += 1
+                self.up.set()
             elif word == "poweroff" and not self.stopped:
                 self.book.powered_off(self.machine)
         process.wait()
@@ -107,6 +109,7 @@ class Boot:
                 os.kill(self.process.pid, number)
 
     def reboot(self):
+        self.up.wait(60)  # before that nobody would hear it, and die of it
         self.signal(signal.SIGUSR1)
 
     def stop(self, sudden):
