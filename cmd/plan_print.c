@@ -281,20 +281,24 @@ static void say_mounts(struct gpc_cmd *c, const struct gpc_plan_text *t)
 static void say_recovery(struct gpc_cmd *c, const struct gpc_spec *spec)
 {
 	const struct gpc_spec_checkpoint *k = &spec->checkpoint;
+	const char *by = spec->recovery.by == GPC_SPEC_BY_CLOUD ?
+		"the cloud starts another machine by itself; " : "";
 
 	if (spec->recovery.none) {
 		item(c, "if lost", "the job ends (recovery is off)");
 		return;
 	}
 	if (!k->path) {
-		item(c, "if lost", "it starts over: no checkpoints "
-			"(checkpoint.path)");
+		gpc_autostr *over = gpc_format("%sit starts over: no checkpoints "
+			"(checkpoint.path)", by);
+
+		item(c, "if lost", over);
 		return;
 	}
 	gpc_autostr *every = k->upload_every_ms ?
 		gpc_phrase_duration(k->upload_every_ms) : NULL;
-	gpc_autostr *text = gpc_format("it goes on from the newest checkpoint "
-		"of %s%s%s", k->path, every ? ", looked at every " : "",
+	gpc_autostr *text = gpc_format("%sit goes on from the newest checkpoint "
+		"of %s%s%s", by, k->path, every ? ", looked at every " : "",
 		every ? every : "");
 	item(c, "if lost", text);
 }

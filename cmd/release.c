@@ -238,7 +238,7 @@ static int collect(struct work *w, struct gpc_error *err)
 		return add_named(w, err);
 	if (w->s->store && (o->all || o->all_users))
 		add_live(w);
-	r = gpc_held_find(w->s, &w->held, err);
+	r = gpc_held_find(w->s, true, &w->held, err);
 	if (!r && !w->s->store && o->orphans && w->held.n)
 		return cannot_tell(w, err);
 	if (!r && w->s->store && o->orphans)
@@ -284,7 +284,7 @@ static int release_by_tags(struct work *w, const char *job, int64_t until_ms,
 	struct gpc_error *err)
 {
 	struct gpc_held_list held = {0};
-	int r = gpc_held_find(w->s, &held, err);
+	int r = gpc_held_find(w->s, true, &held, err);
 
 	gpc_vec_each(h, &held) {
 		if (!r && gpc_eq(h->job, job))

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "agent/claim.h"
 #include "base/crash.h"
 #include "base/pace.h"
 #include "base/str.h"
@@ -128,8 +129,11 @@ int gpc_agent_birth(struct gpc_agent *a, struct gpc_error *err)
 {
 	int r = open_store(a, err);
 
+	if (r < 0 && a->node->group)
+		a->parting = GPC_PART_END;  /* the next one would not fare better */
 	if (r == 0)
-		r = find_rank(a, err);
+		r = a->node->group ? gpc_claim_rank(a, deadline_ms(a), err) :
+			find_rank(a, err);
 	GPC_CRASH("agent.born");
 	if (r == 0)
 		r = read_job(a, err);

@@ -55,9 +55,17 @@ struct gpc_stop {
 	char *detail;
 };
 
+/* What a node does to the group that started it, when it ends. */
+enum gpc_part {
+	GPC_PART_STAY,         /* nothing: another one follows it */
+	GPC_PART_END,          /* the job needs no node any more */
+	GPC_PART_LEAVE,        /* it is one too many */
+};
+
 struct gpc_saver;
 struct gpc_mirrors;
 struct gpc_agent_ssh;
+struct gpc_agent_group;
 
 struct gpc_agent {
 	const struct gpc_agent_options *options;
@@ -99,6 +107,8 @@ struct gpc_agent {
 	struct gpc_json *gpus;        /* the job's, by NVML's numbers: an array, or
 	                               * NULL */
 	const struct gpc_boot_failure *boot;  /* why it cannot begin here */
+	struct gpc_agent_group *keeper; /* group.c; NULL: not asked yet, or none */
+	enum gpc_part parting;
 
 	/* the program */
 	enum gpc_step step;

@@ -19,6 +19,7 @@
 #include "agent/child.h"
 #include "agent/env.h"
 #include "agent/facts.h"
+#include "agent/group.h"
 #include "agent/limits.h"
 #include "agent/mirror.h"
 #include "agent/notice.h"
@@ -503,6 +504,7 @@ int gpc_agent_run(const struct gpc_agent_options *options,
 		r = gpc_agent_birth(&a, &err);
 	if (r < 0) {
 		gpc_agent_say(&a, GPC_WARN, "this node ends: %s", err.msg);
+		gpc_group_part(&a);
 		gpc_prepare_undo(&a);
 		return 0;
 	}
@@ -519,6 +521,7 @@ int gpc_agent_run(const struct gpc_agent_options *options,
 	else
 		begin(&a, GPC_STEP_RESTORE);
 	run_loop(&a, child_fd);
+	gpc_group_part(&a);
 	gpc_prepare_undo(&a);
 	gpc_close(&child_fd);
 	return 0;

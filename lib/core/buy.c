@@ -10,15 +10,15 @@
 #include "core/bundle_send.h"
 #include "core/cost.h"
 #include "core/plan.h"
-#include "core/recover.h"
 #include "core/supervision.h"
 #include "dep/crypto.h"
+#include "record/created.h"
 #include "record/keys.h"
+#include "record/recover.h"
 #include "store/words.h"
 
 #define UNCLEAR_RETRY_MS 2000
 #define STUCK_MS 60000
-#define CLOCK_MS 60000           /* that clocks may differ */
 
 /* A UUID (version 8: our own content) from a hash of the store, the job and the
  * number of the intent's own event: a new intent always has a new token. */
@@ -43,7 +43,7 @@ static int count_missing(const struct gpc_job_state *st)
 			missing--;
 	}
 	gpc_vec_each(i, &st->intents) {
-		if (i->attempt == st->attempt)
+		if (i->attempt == st->attempt || gpc_intent_is_group(i))
 			missing -= (int)gpc_json_get_int(i->request, "count", 0);
 	}
 	return missing;
@@ -137,6 +137,8 @@ static void fill_launch(struct gpc_supervision *sv, struct gpc_plan *plan,
 		(long long)(l->expires_ms / 1000));
 	l->rest = gpc_json_object();
 	gpc_json_set_str(l->rest, GPC_EXPIRES_REASON, end_by_reasons[plan->end_by]);
+	if (sv->spec.recovery.by == GPC_SPEC_BY_CLOUD)
+		gpc_json_set_str(l->rest, GPC_LAUNCH_GROUP, "");
 }
 
 /* With what a person can do about it, which no other place would tell. */
@@ -281,9 +283,16 @@ int gpc_supervision_intend(struct gpc_supervision *sv, bool *progressed,
 int gpc_supervision_void(struct gpc_supervision *sv, size_t intent,
 	bool *progressed, struct gpc_error *err)
 {
-	struct gpc_json *data = gpc_json_object();
+	const struct gpc_intent *x = &sv->journal.state.intents.v[intent];
+	struct gpc_json *data;
+	bool gone = true;
+	int r = gpc_intent_is_group(x) ?
+		gpc_supervision_end_group(sv, x, &gone, err) : 0;
 
-	gpc_json_set_int(data, "intent", sv->journal.state.intents.v[intent].n);
+	if (r < 0 || !gone)
+		return r;
+	data = gpc_json_object();
+	gpc_json_set_int(data, "intent", x->n);
 	return gpc_supervision_append(sv, GPC_EVENT_VOID, data, progressed, err);
 }
 
@@ -302,66 +311,18 @@ static int next_free_rank(const struct gpc_job_state *st, int from)
 	return st->num_nodes;
 }
 
-static struct gpc_json *money_json(struct gpc_money m)
-{
-	struct gpc_json *j = gpc_json_object();
-	char text[GPC_MONEY_SIZE];
-
-	gpc_json_set_str(j, "amount", gpc_money_decimal(m, text));
-	gpc_json_set_str(j, "currency", m.currency);
-	return j;
-}
-
-/* A repeat may come long after what it repeats. The provider's clock is believed if
- * it is one of our time. */
-static void set_launched(struct gpc_json *n, const struct gpc_intent *intent,
-	const struct gpc_instance *x)
-{
-	int64_t now = gpc_wall_ms();
-
-	if (x->created_ms > intent->at_ms - CLOCK_MS &&
-		x->created_ms < now + CLOCK_MS)
-		gpc_json_set_int(n, "created_ms", x->created_ms < now ?
-			x->created_ms : now);
-}
-
-/* The price that it was bought at is the rate from the first moment, so that
- * no crash leaves a node that seems to cost nothing; a provider that reads
- * another rate back has the event `rate` for it. */
 static struct gpc_json *created_payload(const struct gpc_job_state *st,
 	const struct gpc_intent *intent, const struct gpc_launch *l,
 	const struct gpc_instances *made)
 {
-	struct gpc_json *data = gpc_json_object();
 	struct gpc_json *nodes = gpc_json_array();
-	struct gpc_money rate = gpc_plan_offer_hourly(&l->offer);
 	int rank = -1;
 
 	gpc_vec_each(x, made) {
-		struct gpc_json *n = gpc_json_object();
-
 		rank = next_free_rank(st, rank + 1);
-		gpc_json_set_int(n, "rank", rank);
-		gpc_json_set_str(n, "id", x->id);
-		if (x->address)
-			gpc_json_set_str(n, "address", x->address);
-		gpc_json_set_int(n, "expires_ms",
-			x->expires_ms ? x->expires_ms : l->expires_ms);
-		gpc_json_set_str(n, "provider", l->provider);
-		gpc_json_set_str(n, GPC_EXPIRES_REASON,
-			gpc_json_get_str(l->rest, GPC_EXPIRES_REASON));
-		gpc_json_set_str(n, "offer", l->offer.instance_type);
-		if (rate.micros > 0)
-			gpc_json_set(n, "rate", money_json(rate));
-		set_launched(n, intent, x);
-		gpc_json_add(nodes, n);
+		gpc_json_add(nodes, gpc_created_node(l, intent, x, rank));
 	}
-	gpc_json_set_int(data, "intent", intent->n);
-	gpc_json_set(data, "nodes", nodes);
-	if (l->offer.tariff.parts.n)
-		gpc_json_set(data, "tariff", gpc_bind_write(gpc_tariff_fields,
-			&l->offer.tariff));
-	return data;
+	return gpc_created(l, intent, nodes);
 }
 
 /* This offer cannot be had: the next one is tried at once. */
@@ -380,7 +341,7 @@ static void refuse(struct gpc_supervision *sv, const struct gpc_launch *l,
 
 /* After an unclear answer the same launch is sent again. A refusal gives the
  * intent up, so that what is bought next is planned anew. */
-static int create_failed(struct gpc_supervision *sv, size_t intent,
+int gpc_supervision_create_failed(struct gpc_supervision *sv, size_t intent,
 	const struct gpc_launch *l, bool *progressed,
 	const struct gpc_error *why, struct gpc_error *err)
 {
@@ -428,11 +389,33 @@ static bool can_read_intent(struct gpc_supervision *sv, int64_t n)
 	return false;
 }
 
+int gpc_supervision_created(struct gpc_supervision *sv,
+	const struct gpc_intent *x, const struct gpc_launch *l,
+	const struct gpc_instances *made, bool *progressed, struct gpc_error *err)
+{
+	gpc_row_got(sv);
+	sv->wait_since_ms = sv->stuck_since_ms = 0;
+	gpc_pairs_clear(&sv->refused);
+	gpc_supervision_note(sv, NULL);
+	return gpc_supervision_append(sv, GPC_EVENT_CREATED,
+		created_payload(&sv->journal.state, x, l, made), progressed, err);
+}
+
+int gpc_supervision_is_current(struct gpc_supervision *sv, bool *ret_current,
+	bool *progressed, struct gpc_error *err)
+{
+	int r = gpc_journal_is_current(&sv->journal, ret_current, err);
+
+	if (r < 0 || *ret_current)
+		return r;
+	*progressed = true;
+	return gpc_journal_refresh(&sv->journal, NULL, err);
+}
+
 int gpc_supervision_create(struct gpc_supervision *sv, size_t intent,
 	bool *progressed, struct gpc_error *err)
 {
-	const struct gpc_job_state *st = &sv->journal.state;
-	const struct gpc_intent *x = &st->intents.v[intent];
+	const struct gpc_intent *x = &sv->journal.state.intents.v[intent];
 	gpc_auto(gpc_launch) struct gpc_launch launch = {0};
 	gpc_auto(gpc_instances) struct gpc_instances made = {0};
 	struct gpc_source *source = NULL;
@@ -443,26 +426,20 @@ int gpc_supervision_create(struct gpc_supervision *sv, size_t intent,
 	if (gpc_boot_ms() < sv->retry_ms || !can_read_intent(sv, x->n))
 		return 0;
 	r = gpc_launch_read(x->request, &launch, err);
+	if (r == 0 && gpc_intent_is_group(x))
+		return gpc_supervision_keep(sv, intent, &launch, progressed, err);
 	if (r == 0)
 		r = gpc_supervision_source(sv, launch.provider, &source, err);
 	if (r == 0)
-		r = gpc_journal_is_current(&sv->journal, &current, err);
-	if (r < 0)
+		r = gpc_supervision_is_current(sv, &current, progressed, err);
+	if (r < 0 || !current)
 		return r;
-	if (!current) {
-		*progressed = true;
-		return gpc_journal_refresh(&sv->journal, NULL, err);
-	}
 	GPC_CRASH("buy.asks");
 	if (source->provider->ops->create(source->provider, &launch, &made,
 		&why) < 0)
-		return create_failed(sv, intent, &launch, progressed, &why, err);
+		return gpc_supervision_create_failed(sv, intent, &launch,
+			progressed, &why, err);
 	GPC_CRASH("buy.answered");
 	source->listed = false;
-	gpc_row_got(sv);
-	sv->wait_since_ms = sv->stuck_since_ms = 0;
-	gpc_pairs_clear(&sv->refused);
-	gpc_supervision_note(sv, NULL);
-	return gpc_supervision_append(sv, GPC_EVENT_CREATED,
-		created_payload(st, x, &launch, &made), progressed, err);
+	return gpc_supervision_created(sv, x, &launch, &made, progressed, err);
 }

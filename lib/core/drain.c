@@ -5,8 +5,8 @@
 
 #include "base/str.h"
 #include "base/time.h"
-#include "core/facts.h"
 #include "core/supervision.h"
+#include "record/facts.h"
 
 #define MARGIN_MS 60000
 #define DONE_MS 10000
@@ -84,6 +84,20 @@ static bool may_leave_remains(struct gpc_supervision *sv,
 		(s->provider->ops->caps & GPC_PROVIDER_LISTS_AT_ONCE);
 }
 
+/* One of a group goes with the group, or it would be replaced; between two attempts
+ * that is just what is wanted. */
+static int end_node(struct gpc_supervision *sv, const struct gpc_node *n,
+	struct gpc_error *err)
+{
+	const struct gpc_intent *group = gpc_supervision_group_of(sv, n);
+	bool gone = true;
+	int r = 0;
+
+	if (group && gpc_state_ends_groups(&sv->journal.state))
+		r = gpc_supervision_end_group(sv, group, &gone, err);
+	return r < 0 || !gone ? r : gpc_supervision_destroy(sv, n, err);
+}
+
 int gpc_supervision_release(struct gpc_supervision *sv, size_t node,
 	bool *progressed, struct gpc_error *err)
 {
@@ -109,5 +123,5 @@ int gpc_supervision_release(struct gpc_supervision *sv, size_t node,
 		(l->destroyed_ms && now - l->destroyed_ms < AGAIN_MS))
 		return 0;
 	l->destroyed_ms = now;
-	return gpc_supervision_destroy(sv, n, err);
+	return end_node(sv, n, err);
 }

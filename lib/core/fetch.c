@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "base/rand.h"
 #include "base/str.h"
-#include "core/facts.h"
+#include "record/facts.h"
 #include "record/keys.h"
 #include "record/whole.h"
 #include "snapshot/beneath.h"

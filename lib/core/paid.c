@@ -2,8 +2,8 @@
  * else when this process saw it go; and whoever looks later takes its last sign of
  * life, after which nothing of ours can have run for long. */
 #include "base/time.h"
-#include "core/facts.h"
 #include "core/supervision.h"
+#include "record/facts.h"
 
 #define WATCHED_MS 60000        /* seen running so shortly before: seen going */
 #define SIGN_MS 60000           /* a beat, and then some */

@@ -62,6 +62,24 @@ void gpc_plan_ask(const struct gpc_spec *spec, const struct gpc_resources *r,
 	}
 }
 
+static int check_keeps(struct gpc_session *s, const struct gpc_spec *spec,
+	const char *provider, struct gpc_error *err)
+{
+	if (spec->recovery.by != GPC_SPEC_BY_CLOUD)
+		return 0;
+	if (s->store && gpc_store_of_nodes(s->store) != s->store)
+		return gpc_fail(err, GPC_EUNSUPPORTED, "recovery.by: cloud: the "
+			"job's nodes write its journal, and they do not reach "
+			"that of %s", s->store->url);
+	if (gpc_provider_caps(provider) & GPC_PROVIDER_KEEPS)
+		return 0;
+	gpc_fail(err, GPC_EUNSUPPORTED, "recovery.by: cloud: \"%s\" starts no "
+		"machines again by itself", provider);
+	gpc_hint(err, "name infra: aws, or leave recovery.by out: then a "
+		"supervisor recovers the job");
+	return -GPC_EUNSUPPORTED;
+}
+
 static int ask_provider(struct gpc_session *s, const struct gpc_spec *spec,
 	const struct gpc_resources *r, struct gpc_offers *offers,
 	struct gpc_error *err)
@@ -71,9 +89,13 @@ static int ask_provider(struct gpc_session *s, const struct gpc_spec *spec,
 	struct gpc_provider_context ctx;
 	gpc_autoptr(gpc_provider) *p = NULL;
 	struct gpc_offers found = {0};
-	int rc = gpc_session_provider(s, name ? name : DEFAULT_PROVIDER, &ctx,
-		&p, err);
+	int rc;
 
+	if (!name)
+		name = gpc_strdup(DEFAULT_PROVIDER);
+	rc = check_keeps(s, spec, name, err);
+	if (rc == 0)
+		rc = gpc_session_provider(s, name, &ctx, &p, err);
 	if (rc < 0)
 		return rc;
 	gpc_plan_ask(spec, r, &ask);

@@ -10,7 +10,7 @@ int gpc_reconcile(struct gpc_session *s, int *ret_n, struct gpc_error *err)
 {
 	struct gpc_held_list l = {0};
 	int n = 0;
-	int r = gpc_held_find(s, &l, err);
+	int r = gpc_held_find(s, false, &l, err);
 
 	for (size_t i = 0; r == 0 && i < l.n; i++) {
 		const struct gpc_held *h = &l.v[i];

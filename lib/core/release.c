@@ -79,8 +79,14 @@ static char *orphan_reason(struct gpc_session *s, const char *provider,
 		return h->draining ? gpc_strdup(ENDED) : NULL;
 	}
 	gpc_vec_each(i, &st->intents) {
-		if (gpc_eq(i->token, x->token) &&
-			gpc_wall_ms() - i->at_ms < INTENT_MS)
+		if (!gpc_eq(i->token, x->token))
+			continue;
+		/* A group, or a machine that it started and nobody named yet. */
+		if (gpc_intent_is_group(i)) {
+			h->draining = gpc_job_status_is_end(st->status);
+			return h->draining ? gpc_strdup(ENDED) : NULL;
+		}
+		if (gpc_wall_ms() - i->at_ms < INTENT_MS)
 			return NULL;
 	}
 	return gpc_strdup("no event of its job names it");
@@ -143,13 +149,14 @@ void gpc_held_look(struct gpc_session *s, struct gpc_held *h)
 }
 
 static int find_of_provider(struct gpc_session *s, const char *name,
-	struct gpc_held_list *l, struct gpc_error *err)
+	bool thorough, struct gpc_held_list *l, struct gpc_error *err)
 {
 	struct gpc_provider_context ctx;
 	gpc_autoptr(gpc_provider) *p = NULL;
 	gpc_auto(gpc_instances) struct gpc_instances found = {0}, ways = {0};
 	int r = gpc_session_provider(s, name, &ctx, &p, err);
 
+	ctx.thorough = thorough;
 	if (r == 0)
 		r = p->ops->list(p, &found, err);
 	if (r < 0)
@@ -169,8 +176,8 @@ static int find_of_provider(struct gpc_session *s, const char *name,
 	return gpc_wrap(err, r, "provider %s", name);
 }
 
-int gpc_held_find(struct gpc_session *s, struct gpc_held_list *ret_l,
-	struct gpc_error *err)
+int gpc_held_find(struct gpc_session *s, bool thorough,
+	struct gpc_held_list *ret_l, struct gpc_error *err)
 {
 	struct gpc_held_list l = {0};
 	size_t n = 0;
@@ -178,7 +185,7 @@ int gpc_held_find(struct gpc_session *s, struct gpc_held_list *ret_l,
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n; i++)
-		r = find_of_provider(s, names[i], &l, err);
+		r = find_of_provider(s, names[i], thorough, &l, err);
 	if (r < 0) {
 		gpc_held_clear(&l);
 		return r;

@@ -24,9 +24,9 @@ struct gpc_held {
 struct gpc_held_list { struct gpc_held *v; size_t n, cap; };
 void gpc_held_clear(struct gpc_held_list *l);
 /* Everything of this store, from tags alone; with the journal when the store
- * can be read. */
-int gpc_held_find(struct gpc_session *s, struct gpc_held_list *ret_l,
-	struct gpc_error *err) gpc_must_check;
+ * can be read. thorough: what costs more requests to find, too (provider.h). */
+int gpc_held_find(struct gpc_session *s, bool thorough,
+	struct gpc_held_list *ret_l, struct gpc_error *err) gpc_must_check;
 /* Adds what the journals hold of jobs that have ended (by what their agents say,
  * at least) and no provider shows: paid for until somebody records that it is
  * gone. */

@@ -10,7 +10,7 @@
 
 #include "base/crash.h"
 #include "base/str.h"
-#include "core/facts.h"
+#include "record/facts.h"
 #include "record/keys.h"
 #include "store/store.h"
 

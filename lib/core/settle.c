@@ -1,9 +1,9 @@
 /* How an attempt ended, into events: `lost` when another one follows, else `ended`. */
 #include "base/str.h"
 #include "base/time.h"
-#include "core/recover.h"
 #include "core/supervision.h"
 #include "record/keys.h"
+#include "record/recover.h"
 #include "record/stream.h"
 
 /* Progress = a checkpoint of this attempt, or a byte of its log. */

@@ -24,6 +24,23 @@ void gpc_supervision_close_sources(struct gpc_supervision *sv)
 	gpc_vec_free(&sv->sources);
 }
 
+static void tell_known(const struct gpc_supervision *sv, struct gpc_source *s)
+{
+	if (!s->provider->ops->knows)
+		return;
+	gpc_vec_each(n, &sv->journal.state.nodes) {
+		if (gpc_eq(n->provider, s->name))
+			s->provider->ops->knows(s->provider, n->id);
+	}
+	gpc_vec_each(x, &sv->journal.state.intents) {
+		const char *id = gpc_json_get_str(x->request, GPC_LAUNCH_GROUP);
+
+		if (id && gpc_eq(gpc_json_get_str(x->request, "provider"),
+			s->name))
+			s->provider->ops->knows(s->provider, id);
+	}
+}
+
 int gpc_supervision_source(struct gpc_supervision *sv, const char *provider,
 	struct gpc_source **ret_s, struct gpc_error *err)
 {
@@ -45,10 +62,7 @@ int gpc_supervision_source(struct gpc_supervision *sv, const char *provider,
 		return r;
 	}
 	s->name = gpc_strdup(provider);
-	gpc_vec_each(n, &sv->journal.state.nodes) {
-		if (s->provider->ops->knows && gpc_eq(n->provider, provider))
-			s->provider->ops->knows(s->provider, n->id);
-	}
+	tell_known(sv, s);
 	*gpc_vec_push(&sv->sources) = s;
 	*ret_s = s;
 	return 0;
@@ -115,14 +129,20 @@ static int list(struct gpc_supervision *sv, struct gpc_source *s,
 	return 0;
 }
 
+int gpc_supervision_list(struct gpc_supervision *sv, const char *provider,
+	int64_t max_age_ms, struct gpc_source **ret_s, struct gpc_error *err)
+{
+	int r = gpc_supervision_source(sv, provider, ret_s, err);
+
+	return r < 0 ? r : list(sv, *ret_s, max_age_ms, err);
+}
+
 int gpc_supervision_find(struct gpc_supervision *sv, const struct gpc_node *n,
 	int64_t max_age_ms, struct gpc_sight *ret_sight, struct gpc_error *err)
 {
 	struct gpc_source *s = NULL;
-	int r = gpc_supervision_source(sv, n->provider, &s, err);
+	int r = gpc_supervision_list(sv, n->provider, max_age_ms, &s, err);
 
-	if (r == 0)
-		r = list(sv, s, max_age_ms, err);
 	if (r < 0)
 		return r;
 	*ret_sight = (struct gpc_sight){0};

@@ -8,14 +8,14 @@
 #include "base/rand.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "core/facts.h"
-#include "core/recover.h"
 #include "core/remains.h"
 #include "core/ssh.h"
 #include "core/supervision.h"
+#include "record/facts.h"
 #include "record/index.h"
 #include "record/job.h"
 #include "record/keys.h"
+#include "record/recover.h"
 #include "record/update.h"
 
 #define MAX_ACTIONS 4200

@@ -1,6 +1,8 @@
-/* What the parts of one job's supervision share: step.c decides, start.c
- * says from which checkpoint an attempt goes on, buy.c makes nodes and crew.c says whose turn that is, source.c asks providers what became of them, watch.c turns facts into
- * events, drain.c gives nodes back, paid.c says how long they were there, notify.c tells others. */
+/* What the parts of one job's supervision share: step.c decides, start.c says from
+ * which checkpoint an attempt goes on, buy.c makes nodes, group.c what makes nodes, and
+ * crew.c says whose turn that is, source.c asks providers what became of them, watch.c
+ * turns facts into events, drain.c gives nodes back, paid.c says how long
+ * they were there, notify.c tells others. */
 #pragma once
 #include "core/crew.h"
 #include "core/notify.h"
@@ -83,6 +85,9 @@ struct gpc_supervision {
 	int row_count;                /* nodes that it waits for there */
 	int64_t row_round;            /* when it came */
 	bool wants_more;              /* in this step */
+	int64_t group_made_n;         /* intents whose group this process has made, */
+	int64_t group_given_up_n;     /* and gives up; group.c */
+	int64_t group_ended_ms;       /* boot clock: told to end last; 0 = never */
 	int64_t stuck_since_ms;       /* boot clock: since when this machine's
 	                               * disk takes no node; 0 = it does */
 	int64_t cancel_seen_ms;       /* boot clock; 0 = not asked */
@@ -152,6 +157,32 @@ int gpc_supervision_create(struct gpc_supervision *sv, size_t intent,
 int gpc_supervision_void(struct gpc_supervision *sv, size_t intent,
 	bool *progressed, struct gpc_error *err) gpc_must_check;
 
+/* A guard before what costs money; else *progressed, with the newer state. */
+int gpc_supervision_is_current(struct gpc_supervision *sv, bool *ret_current,
+	bool *progressed, struct gpc_error *err) gpc_must_check;
+/* What a create without success means for the job. */
+int gpc_supervision_create_failed(struct gpc_supervision *sv, size_t intent,
+	const struct gpc_launch *l, bool *progressed,
+	const struct gpc_error *why, struct gpc_error *err) gpc_must_check;
+/* Journals the nodes that an intent has brought. */
+int gpc_supervision_created(struct gpc_supervision *sv,
+	const struct gpc_intent *x, const struct gpc_launch *l,
+	const struct gpc_instances *made, bool *progressed,
+	struct gpc_error *err) gpc_must_check;
+
+/* group.c: intents that ask for a group. */
+int gpc_supervision_keep(struct gpc_supervision *sv, size_t intent,
+	const struct gpc_launch *l, bool *progressed, struct gpc_error *err)
+	gpc_must_check;
+/* Ends it with its nodes; *ret_gone: no list shows it any more. One that came into
+ * being after that is ended by its node, whose birth no intent stands for. */
+int gpc_supervision_end_group(struct gpc_supervision *sv,
+	const struct gpc_intent *x, bool *ret_gone, struct gpc_error *err)
+	gpc_must_check;
+/* The open intent of the group that has started a node, or NULL. */
+const struct gpc_intent *gpc_supervision_group_of(
+	const struct gpc_supervision *sv, const struct gpc_node *n);
+
 /* watch.c */
 int gpc_supervision_watch(struct gpc_supervision *sv, bool *progressed,
 	struct gpc_error *err) gpc_must_check;
@@ -179,7 +210,10 @@ int gpc_supervision_release(struct gpc_supervision *sv, size_t node,
 /* source.c */
 int gpc_supervision_source(struct gpc_supervision *sv, const char *provider,
 	struct gpc_source **ret_s, struct gpc_error *err) gpc_must_check;
-/* From a list that is at most max_age_ms old. */
+/* Its instances, from a list that is at most max_age_ms old. */
+int gpc_supervision_list(struct gpc_supervision *sv, const char *provider,
+	int64_t max_age_ms, struct gpc_source **ret_s, struct gpc_error *err)
+	gpc_must_check;
 int gpc_supervision_find(struct gpc_supervision *sv, const struct gpc_node *n,
 	int64_t max_age_ms, struct gpc_sight *ret_sight,
 	struct gpc_error *err) gpc_must_check;

@@ -7,15 +7,15 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "core/cost.h"
-#include "core/facts.h"
 #include "core/kept.h"
 #include "core/notify.h"
-#include "core/recover.h"
 #include "core/supervise.h"
 #include "model/spec_notify.h"
+#include "record/facts.h"
 #include "record/job.h"
 #include "record/journal.h"
 #include "record/keys.h"
+#include "record/recover.h"
 #include "record/update.h"
 
 #define FULL_BYTES 16384        /* less takes no event */

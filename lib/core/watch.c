@@ -6,11 +6,11 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "core/cost.h"
-#include "core/facts.h"
-#include "core/recover.h"
 #include "core/supervision.h"
 #include "record/checkpoint.h"
+#include "record/facts.h"
 #include "record/keys.h"
+#include "record/recover.h"
 
 #define BEAT_STALE_MS 180000
 #define BIRTH_STALE_MS 660000   /* machines take minutes to boot, and then wait for

@@ -136,6 +136,10 @@ struct gpc_intent {                 /* not yet answered by `created` or `void` *
 	struct gpc_json *request;   /* the launch, byte for byte what is sent */
 	struct gpc_json *rest;
 };
+/* Whether it asks for a group, in which the cloud starts a node again (provider.h):
+ * such an intent stays open, and stands for the group, until that is gone. */
+bool gpc_intent_is_group(const struct gpc_intent *i);
+#define GPC_LAUNCH_GROUP "group"    /* in the request of one: its id */
 struct gpc_try {                    /* one attempt, for status and cost */
 	int n;
 	int64_t started_ms, running_ms_at, ended_ms; /* running_ms_at: when run began */

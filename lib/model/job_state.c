@@ -150,6 +150,11 @@ void gpc_job_state_copy(struct gpc_job_state *to,
 	gpc_bind_copy(state_fields, to, from);
 }
 
+bool gpc_intent_is_group(const struct gpc_intent *i)
+{
+	return gpc_json_get(i->request, GPC_LAUNCH_GROUP) != NULL;
+}
+
 bool gpc_job_state_is_over(const struct gpc_job_state *st)
 {
 	if (!gpc_job_status_is_end(st->status) || st->intents.n > 0)

@@ -48,7 +48,11 @@ struct gpc_instance {
 	                              * that created_ms is from; 0 = not said */
 	int64_t machine_free_ms;     /* only what belongs to it is paid for if it
 	                              * lasted less than that */
-	char *why;                   /* why it is gone, if the provider knows */
+	char *why;                   /* why it is gone, if the provider knows; of a
+	                              * group: why it could start no node just now */
+	enum gpc_code why_code;      /* of a group: the class of that failure */
+	bool group;                  /* no machine: what starts machines (keep), which
+	                              * have its token */
 };
 struct gpc_instances { struct gpc_instance *v; size_t n, cap; };
 void gpc_instances_clear(struct gpc_instances *x);

@@ -303,10 +303,18 @@ static int check_run(struct checker *c)
 
 static int check_recovery(struct checker *c)
 {
-	if (c->spec->recovery.by != GPC_SPEC_BY_CLOUD)
+	const struct gpc_spec *s = c->spec;
+
+	if (s->recovery.by != GPC_SPEC_BY_CLOUD)
 		return 0;
-	return refuse(c, "recovery.by", "recovery.by: cloud is not built "
-		"yet: it needs a provider that starts machines again");
+	if (s->num_nodes > 1)
+		return refuse(c, "recovery.by", "recovery.by: cloud is for jobs "
+			"of one node: %d nodes go on together only by a "
+			"supervisor", s->num_nodes);
+	if (!s->checkpoint.path)
+		add_warning(c, "recovery.by", "recovery.by: cloud without a "
+			"checkpoint.path: each machine begins anew");
+	return 0;
 }
 
 static int check_artifact(struct checker *c, const struct gpc_spec_artifact *a)

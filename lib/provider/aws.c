@@ -13,6 +13,7 @@
 #include "provider/aws_call.h"
 #include "provider/aws_console.h"
 #include "provider/aws_figures.h"
+#include "provider/aws_group.h"
 #include "provider/aws_instances.h"
 #include "provider/aws_launch.h"
 #include "provider/aws_notice.h"
@@ -30,6 +31,7 @@ struct state {
 	struct gpc_aws aws;             /* first: aws_setup.c has it by p->state */
 	struct gpc_strv shops;          /* regions to buy in; empty until asked for */
 	struct gpc_strv known;          /* regions of nodes that are known */
+	struct gpc_strv grouped;        /* and of groups */
 };
 
 static int aws_open(struct gpc_provider *p, struct gpc_error *err)
@@ -54,6 +56,7 @@ static void aws_close(struct gpc_provider *p)
 	gpc_net_free(s->aws.net);
 	gpc_strv_clear(&s->shops);
 	gpc_strv_clear(&s->known);
+	gpc_strv_clear(&s->grouped);
 }
 
 /* As configured, else the one that AWS's own tools would use. */
@@ -81,7 +84,8 @@ static int find_places(struct gpc_provider *p, struct gpc_strv *ret,
 	int r = gpc_aws_regions_read(p->ctx->aws_regions, ret, err);
 
 	if (r == 0)
-		r = gpc_aws_regions_used(p->ctx->state_dir, ret, err);
+		r = gpc_aws_regions_used(p->ctx->state_dir, GPC_AWS_OF_MACHINES,
+			ret, err);
 	for (size_t i = 0; r == 0 && i < s->known.n; i++)
 		if (!gpc_strv_has(ret, s->known.v[i]))
 			gpc_strv_add(ret, s->known.v[i]);
@@ -106,7 +110,8 @@ static int aws_offers(struct gpc_provider *p, const struct gpc_ask *ask,
 static int aws_prepare(struct gpc_provider *p, struct gpc_launch *l,
 	struct gpc_error *err)
 {
-	int r = gpc_aws_regions_use(p->ctx->state_dir, l->offer.region, err);
+	int r = gpc_aws_regions_use(p->ctx->state_dir, GPC_AWS_OF_MACHINES,
+		l->offer.region, err);
 
 	if (r == 0 && p->ctx->ca_file && gpc_authorities_needed(l)) {
 		gpc_autostr *pem = NULL;
@@ -118,16 +123,23 @@ static int aws_prepare(struct gpc_provider *p, struct gpc_launch *l,
 		gpc_aws_launch_prepare(&((struct state *)p->state)->aws, l, err);
 }
 
-/* A node's region is looked at from now on, configured or not. */
+static void add_once(struct gpc_strv *to, const char *region)
+{
+	if (!gpc_strv_has(to, region))
+		gpc_strv_add(to, region);
+}
+
+/* A node's or group's region is looked at from now on, configured or not. */
 static void aws_knows(struct gpc_provider *p, const char *id)
 {
 	struct state *s = p->state;
 	gpc_autostr *region = NULL;
-	const char *instance;
+	const char *name;
 
-	if (gpc_aws_node_parts(id, &region, &instance) &&
-		!gpc_strv_has(&s->known, region))
-		gpc_strv_add(&s->known, region);
+	if (gpc_aws_group_parts(id, &region, &name))
+		add_once(&s->grouped, region);
+	if (region || gpc_aws_node_parts(id, &region, &name))
+		add_once(&s->known, region);
 }
 
 static int read_made(const struct gpc_xml *xml, const char *region,
@@ -181,6 +193,73 @@ static int aws_create(struct gpc_provider *p, const struct gpc_launch *l,
 	return 0;
 }
 
+/* --- groups ------------------------------------------------------------------- */
+
+static int aws_keep(struct gpc_provider *p, const struct gpc_launch *l,
+	struct gpc_error *err)
+{
+	gpc_autostr *id = gpc_aws_group_id(l);
+	int r = gpc_aws_regions_use(p->ctx->state_dir, GPC_AWS_OF_GROUPS,
+		l->offer.region, err);
+
+	aws_knows(p, id);
+	return r < 0 ? r :
+		gpc_aws_group_keep(&((struct state *)p->state)->aws, l, err);
+}
+
+static int aws_leave(struct gpc_provider *p, const char *group, const char *id,
+	struct gpc_error *err)
+{
+	gpc_autostr *region = NULL, *there = NULL;
+	const char *name, *instance;
+
+	if (!gpc_aws_group_parts(group, &region, &name) ||
+		!gpc_aws_node_parts(id, &there, &instance))
+		return gpc_fail(err, GPC_EUSAGE, "bad group \"%s\"", group);
+	return gpc_aws_group_leave(&((struct state *)p->state)->aws, region, name,
+		instance, err);
+}
+
+/* Most users have none, nor the right to ask for them: where none is known they are
+ * asked for when a machine shows that there is one, or when all has to be found. */
+static int list_groups(struct gpc_provider *p, const char *region,
+	const struct gpc_instances *machines, struct gpc_instances *to,
+	struct gpc_error *err)
+{
+	struct state *s = p->state;
+	gpc_auto(gpc_strv) struct gpc_strv used = {0};
+	struct gpc_error why = {0};
+	int r = gpc_aws_regions_used(p->ctx->state_dir, GPC_AWS_OF_GROUPS, &used,
+		err);
+	bool known = gpc_strv_has(&used, region) ||
+		gpc_strv_has(&s->grouped, region), due = p->ctx->thorough;
+
+	gpc_vec_each(x, machines)
+		due |= x->state != GPC_INSTANCE_GONE &&
+			gpc_aws_instance_is_grouped(x);
+	if (r < 0 || (!known && !due))
+		return r;
+	r = gpc_aws_groups_list(&s->aws, region, p->ctx->store_id,
+		p->ctx->thorough, to, &why);
+	if (r < 0 && (known || why.code != GPC_EAUTH)) {
+		if (err)
+			*err = why;
+		return r;
+	}
+	if (r < 0)
+		gpc_log(p->ctx->log, GPC_WARN, "groups are not looked for: %s",
+			why.msg);
+	return 0;
+}
+
+static void move_all(struct gpc_instances *from, struct gpc_instances *to)
+{
+	gpc_vec_each(x, from) {
+		*gpc_vec_push(to) = *x;
+		*x = (struct gpc_instance){0};
+	}
+}
+
 static int aws_list(struct gpc_provider *p, struct gpc_instances *ret,
 	struct gpc_error *err)
 {
@@ -189,15 +268,18 @@ static int aws_list(struct gpc_provider *p, struct gpc_instances *ret,
 	gpc_auto(gpc_strv) struct gpc_strv regions = {0};
 	int r = find_places(p, &regions, err);
 
-	for (size_t i = 0; r == 0 && i < regions.n; i++)
+	for (size_t i = 0; r == 0 && i < regions.n; i++) {
+		gpc_auto(gpc_instances) struct gpc_instances machines = {0};
+
 		r = gpc_aws_instances_list(&s->aws, regions.v[i],
-			p->ctx->store_id, &found, err);
+			p->ctx->store_id, &machines, err);
+		if (r == 0)     /* before what they would start again */
+			r = list_groups(p, regions.v[i], &machines, &found, err);
+		move_all(&machines, &found);
+	}
 	if (r < 0)
 		return r;
-	gpc_vec_each(x, &found) {
-		*gpc_vec_push(ret) = *x;
-		*x = (struct gpc_instance){0};
-	}
+	move_all(&found, ret);
 	return 0;
 }
 
@@ -255,6 +337,7 @@ static int end_in(struct gpc_provider *p, const char *region,
 static int aws_destroy(struct gpc_provider *p, const char *const *ids, size_t n,
 	struct gpc_error *err)
 {
+	struct state *s = p->state;
 	gpc_auto(gpc_strv) struct gpc_strv regions = {0};
 	int first = 0;
 
@@ -266,9 +349,15 @@ static int aws_destroy(struct gpc_provider *p, const char *const *ids, size_t n,
 			return gpc_fail(err, GPC_EUSAGE, "bad node id \"%s\"",
 				ids[i]);
 		if (gpc_aws_way_parts(ids[i], &region, &instance)) {
-			int r = gpc_aws_way_close(&((struct state *)p->state)->aws,
-				region, instance, p->ctx->store_id,
+			int r = gpc_aws_way_close(&s->aws, region, instance, p->ctx->store_id,
 				first < 0 ? NULL : err);
+
+			first = first < 0 ? first : r;
+			continue;
+		}
+		if (gpc_aws_group_parts(ids[i], &region, &instance)) {
+			int r = gpc_aws_group_end(&s->aws, region, instance,
+				p->ctx->store_id, first < 0 ? NULL : err);
 
 			first = first < 0 ? first : r;
 			continue;
@@ -371,13 +460,15 @@ static int aws_publish(struct gpc_provider *p, const struct gpc_figures *f,
 const struct gpc_provider_ops gpc_provider_aws = {
 	.name = "aws",
 	.title = "Amazon EC2",
-	.caps = GPC_PROVIDER_SPOT,
+	.caps = GPC_PROVIDER_SPOT | GPC_PROVIDER_KEEPS,
 	.state_size = sizeof(struct state),
 	.open = aws_open,
 	.close = aws_close,
 	.offers = aws_offers,
 	.prepare = aws_prepare,
 	.create = aws_create,
+	.keep = aws_keep,
+	.leave = aws_leave,
 	.knows = aws_knows,
 	.list = aws_list,
 	.destroy = aws_destroy,

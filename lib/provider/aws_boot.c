@@ -80,6 +80,9 @@ static struct gpc_json *node_json(const struct gpc_launch *l)
 	gpc_json_set(j, "tags", tags);
 	gpc_json_set_str(j, "provider", l->provider);
 	gpc_json_set_str(j, "market", l->offer.market);
+	if (gpc_json_get_str(l->rest, GPC_LAUNCH_GROUP))
+		gpc_json_set_str(j, "group",
+			gpc_json_get_str(l->rest, GPC_LAUNCH_GROUP));
 	gpc_json_set_int(j, "expires_ms", l->expires_ms);
 	if (l->gpus > 0 && has_nvidia(l))
 		gpc_json_set_int(j, "n_gpus", l->gpus);

@@ -107,7 +107,6 @@ static const struct {
 	{"ConcurrentModification", {GPC_NET_RETRY, GPC_ENET, NULL}},
 	{"EntityTemporarilyUnmodifiable", {GPC_NET_RETRY, GPC_ENET, NULL}},
 	{"MalformedPolicyDocument", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},
-	{"ValidationError", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},
 	/* Such a request can never work. */
 	{"VPCIdNotSpecified", {GPC_NET_FAILED, GPC_ECONFIG, HINT_VPC}},
 	{"MissingInput", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},
@@ -127,7 +126,7 @@ static const struct {
 	{"DryRunOperation", {GPC_NET_DONE, GPC_OK, NULL}},
 };
 
-/* Two codes mean several things, which only their words tell apart. */
+/* Three codes mean several things, which only their words tell apart. */
 static bool by_words(const char *code, const char *message,
 	struct gpc_aws_failure *ret)
 {
@@ -147,6 +146,21 @@ static bool by_words(const char *code, const char *message,
 			"makes the profile that nodes run with" : NULL};
 		return true;
 	}
+	if (gpc_eq(code, "ValidationError")) {
+		/* "AutoScalingGroup name not found - …" */
+		*ret = (struct gpc_aws_failure){GPC_NET_FAILED,
+			strstr(message, "not found") ? GPC_ENOTFOUND :
+			GPC_ECONFIG, NULL};
+		return true;
+	}
+	return false;
+}
+
+bool gpc_aws_failure_known(const char *code)
+{
+	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
+		if (gpc_eq(codes[i].code, code))
+			return true;
 	return false;
 }
 

@@ -13,3 +13,5 @@ struct gpc_aws_failure {
 /* code, message: as told; message may be "". Never fails. */
 struct gpc_aws_failure gpc_aws_failure_of(const char *code, const char *message,
 	int status);
+/* Whether a word is such a code, which others quote in their texts. */
+bool gpc_aws_failure_known(const char *code);

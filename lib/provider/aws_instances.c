@@ -8,8 +8,10 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "net/endpoint_aws.h"
+#include "provider/aws_group.h"
 
 #define TAG_EXPIRES "gpucloud-expires"
+#define TAG_GROUP "aws:autoscaling:groupName"   /* of what Auto Scaling started */
 #define PAGE "1000"
 #define FREE_MS ((int64_t)3600 * 1000)
 #define FILTER_MAX 200          /* values that a filter takes */
@@ -78,14 +80,31 @@ static void read_end(const struct gpc_xml *item, struct gpc_instance *x)
 		x->machine_free_ms = FREE_MS;
 }
 
+bool gpc_aws_instance_is_grouped(const struct gpc_instance *x)
+{
+	return gpc_pairs_has(&x->tags, TAG_GROUP);
+}
+
+void gpc_aws_instance_times(const char *created, struct gpc_instance *x)
+{
+	int64_t expires_s = 0;
+
+	if (gpc_parse_rfc3339(created, &x->created_ms, NULL) < 0)
+		x->created_ms = 0;      /* not said */
+	if (gpc_pairs_has(&x->tags, TAG_EXPIRES) &&
+		gpc_parse_i64(gpc_pairs_get(&x->tags, TAG_EXPIRES), 0,
+			INT64_MAX / 1000, TAG_EXPIRES, &expires_s, NULL) == 0)
+		x->expires_ms = expires_s * 1000;
+}
+
 int gpc_aws_instance_read(const struct gpc_xml *item, const char *region,
 	struct gpc_instances *to, struct gpc_error *err)
 {
 	const char *id = gpc_xml_text(item, "instanceId");
 	const char *address = gpc_xml_text(item, "privateIpAddress");
 	const char *why = gpc_xml_text(item, "stateReason/message");
+	const char *group;
 	struct gpc_instance *x;
-	int64_t expires_s = 0;
 
 	if (!gpc_starts_with(id, "i-"))
 		return gpc_fail(err, GPC_EPROTO, "an instance without an id");
@@ -95,14 +114,11 @@ int gpc_aws_instance_read(const struct gpc_xml *item, const char *region,
 	x->address = *address ? gpc_strdup(address) : NULL;
 	x->state = state_of(gpc_xml_text(item, "instanceState/name"));
 	read_tags(item, &x->tags);
-	if (gpc_parse_rfc3339(gpc_xml_text(item, "launchTime"), &x->created_ms,
-		NULL) < 0)
-		x->created_ms = 0;      /* not said */
+	gpc_aws_instance_times(gpc_xml_text(item, "launchTime"), x);
 	read_end(item, x);
-	if (gpc_pairs_has(&x->tags, TAG_EXPIRES) &&
-		gpc_parse_i64(gpc_pairs_get(&x->tags, TAG_EXPIRES), 0,
-			INT64_MAX / 1000, TAG_EXPIRES, &expires_s, NULL) == 0)
-		x->expires_ms = expires_s * 1000;
+	group = gpc_pairs_get(&x->tags, TAG_GROUP);
+	if (group && gpc_aws_group_token(group))
+		gpc_set_str(&x->token, gpc_aws_group_token(group));
 	if (*why)
 		x->why = gpc_str_printable(why, strnlen(why, 200));
 	return 0;

@@ -9,7 +9,12 @@ char *gpc_aws_node_id(const char *region, const char *instance);
 bool gpc_aws_node_parts(const char *id, char **ret_region,
 	const char **ret_instance);
 
-/* Appends one of <instancesSet>. GPC_EPROTO without an id. */
+/* Whether Auto Scaling started it. */
+bool gpc_aws_instance_is_grouped(const struct gpc_instance *x);
+/* Its creation, as AWS writes times, and its end by its tag, where they are told. */
+void gpc_aws_instance_times(const char *created, struct gpc_instance *x);
+/* Appends one of <instancesSet>. One that a group of ours started has the group's
+ * token. GPC_EPROTO without an id. */
 int gpc_aws_instance_read(const struct gpc_xml *item, const char *region,
 	struct gpc_instances *to, struct gpc_error *err) gpc_must_check;
 /* GPC_ECONFLICT when one of these ids is a machine that lives, and is not ours: what

@@ -4,6 +4,7 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "provider/aws_boot.h"
+#include "provider/aws_group.h"
 #include "provider/aws_tables.h"
 #include "provider/aws_tariff.h"
 
@@ -112,7 +113,7 @@ int gpc_aws_launch_prepare(struct gpc_aws *aws, struct gpc_launch *l,
 	struct gpc_error *err)
 {
 	gpc_autoptr(gpc_json) *made = gpc_json_object();
-	gpc_autostr *image = NULL, *data = NULL;
+	gpc_autostr *image = NULL, *data = NULL, *group = NULL;
 	const char *named = gpc_json_get_str(l->rest, "image");
 	struct gpc_aws_type t;
 	int r = 0;
@@ -129,6 +130,10 @@ int gpc_aws_launch_prepare(struct gpc_aws *aws, struct gpc_launch *l,
 		r = look_at_image(aws, l, &t, image, made, err);
 	if (r == 0)
 		r = choose_disk(l, made, err);
+	if (r == 0 && gpc_json_get(l->rest, GPC_LAUNCH_GROUP)) {
+		group = gpc_aws_group_id(l);
+		gpc_json_set_str(l->rest, GPC_LAUNCH_GROUP, group);
+	}
 	if (r == 0)
 		r = gpc_aws_user_data(l, &data, err);
 	if (r < 0)

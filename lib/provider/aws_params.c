@@ -38,8 +38,7 @@ static void add_number(const struct form *f, int64_t value, const char *name)
 	add(f, text, "%s", name);
 }
 
-/* "_" for what AWS does not take in a tag, though it takes nearly all. */
-static char *tag_value(const char *text)
+char *gpc_aws_tag_value(const char *text)
 {
 	char *value = gpc_strdup(text);
 
@@ -61,7 +60,7 @@ static void add_tags(const struct gpc_launch *l, bool spot,
 
 		add(f, kinds[i - 1], "TagSpecification.%zu.ResourceType", i);
 		gpc_vec_each(tag, &l->tags) {
-			gpc_autostr *value = tag_value(tag->value);
+			gpc_autostr *value = gpc_aws_tag_value(tag->value);
 
 			add(f, tag->key, "TagSpecification.%zu.Tag.%zu.Key", i, k);
 			add(f, value, "TagSpecification.%zu.Tag.%zu.Value", i,

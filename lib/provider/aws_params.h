@@ -12,3 +12,5 @@ int gpc_aws_params_launch(const struct gpc_launch *l, struct gpc_pairs *to,
  * CreateLaunchTemplate, whose names are else the same. */
 int gpc_aws_params_machine(const struct gpc_launch *l, const char *prefix,
 	struct gpc_pairs *to, struct gpc_error *err) gpc_must_check;
+/* "_" for what AWS does not take in a tag, though it takes nearly all. Owned. */
+char *gpc_aws_tag_value(const char *text);

@@ -9,9 +9,10 @@
 #include "base/path.h"
 #include "net/endpoint_aws.h"
 
-static char *folder(const char *state_dir)
+static char *folder(const char *state_dir, enum gpc_aws_memory what)
 {
-	return gpc_format("%s/aws/regions", state_dir);
+	return gpc_format("%s/aws/%s", state_dir, what == GPC_AWS_OF_GROUPS ?
+		"groups" : "regions");
 }
 
 static void add(struct gpc_strv *to, const char *region)
@@ -43,10 +44,10 @@ int gpc_aws_regions_read(const char *text, struct gpc_strv *to,
 	return 0;
 }
 
-int gpc_aws_regions_use(const char *state_dir, const char *region,
-	struct gpc_error *err)
+int gpc_aws_regions_use(const char *state_dir, enum gpc_aws_memory what,
+	const char *region, struct gpc_error *err)
 {
-	gpc_autostr *dir = folder(state_dir);
+	gpc_autostr *dir = folder(state_dir, what);
 	gpc_autostr *path = NULL;
 	int r;
 
@@ -59,10 +60,10 @@ int gpc_aws_regions_use(const char *state_dir, const char *region,
 	return r < 0 ? r : gpc_write_file(path, "", 0, 0600, err);
 }
 
-int gpc_aws_regions_used(const char *state_dir, struct gpc_strv *to,
-	struct gpc_error *err)
+int gpc_aws_regions_used(const char *state_dir, enum gpc_aws_memory what,
+	struct gpc_strv *to, struct gpc_error *err)
 {
-	gpc_autostr *dir = folder(state_dir);
+	gpc_autostr *dir = folder(state_dir, what);
 	const struct dirent *x;
 	DIR *d = opendir(dir);
 

@@ -258,7 +258,8 @@ static int look_back(struct gpc_provider *p, const struct gpc_setup_wish *wish,
 
 	/* Nodes are looked for there as well, before anything of theirs goes. */
 	if (r == 0)
-		r = gpc_aws_regions_use(p->ctx->state_dir, s.region, err);
+		r = gpc_aws_regions_use(p->ctx->state_dir, GPC_AWS_OF_MACHINES,
+			s.region, err);
 	for (int i = 1; r == 0 && i >= 0; i--)
 		r = look_back_at_role(aws_of(p), &s, i, ret, err);
 	if (r == 0)

@@ -26,6 +26,7 @@ static const struct gpc_bind table[] = {
 	ROW(tags, PAIRS, .flags = 0),
 	ROW(provider, STR, .flags = 0),
 	ROW(market, STR, .flags = 0),
+	ROW(group, STR, .flags = 0),
 	ROW(boot, STR, .flags = 0),
 	ROW(pid, INT, .flags = 0),
 	ROW(start, I64, .flags = 0),

@@ -20,6 +20,7 @@ struct gpc_node_file {
 	struct gpc_pairs tags;
 	char *provider;              /* whose machine it is; NULL: this one's */
 	char *market;                /* "on-demand" or "spot" */
+	char *group;                 /* id of the group that started it; or NULL */
 	char *boot;                  /* boot id of this machine at create */
 	int pid;                     /* launcher; 0 = not started yet */
 	int64_t start;               /* its start time, as gpc_proc_start says */

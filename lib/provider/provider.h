@@ -33,6 +33,7 @@ enum {
 	GPC_PROVIDER_LISTS_AT_ONCE = 1 << 3, /* what a list does not show is not
 	                                   * there, however young; what it shows
 	                                   * as GONE still has to be destroyed */
+	GPC_PROVIDER_KEEPS = 1 << 4,       /* it has keep and leave */
 };
 struct gpc_provider_context {             /* all borrowed, must outlive it */
 	const struct gpc_log *log;
@@ -43,6 +44,8 @@ struct gpc_provider_context {             /* all borrowed, must outlive it */
 	struct gpc_money price_per_hour;  /* local.price_per_hour */
 	bool user_home;                   /* local.home: user */
 	const char *aws_regions;          /* aws.regions; or NULL */
+	bool thorough;                    /* lists look for groups wherever they may
+	                                   * be, not only where any is known */
 	const struct gpc_cancel *cancel;  /* ends what waits for a service; or NULL */
 };
 struct gpc_provider;
@@ -58,7 +61,8 @@ struct gpc_provider_ops {
 	int (*offers)(struct gpc_provider *p, const struct gpc_ask *ask,
 		struct gpc_offers *ret_offers, struct gpc_error *err);
 	/* Optional: looks up what l leaves open, and writes it into l->rest, so that
-	 * a create that is repeated sends the same bytes. Costs nothing; what can
+	 * a create that is repeated sends the same bytes; the id of the group too,
+	 * where GPC_LAUNCH_GROUP stands there. Costs nothing; what can
 	 * never work is refused here. */
 	int (*prepare)(struct gpc_provider *p, struct gpc_launch *l,
 		struct gpc_error *err);
@@ -66,10 +70,21 @@ struct gpc_provider_ops {
 	 * returns the same nodes. ids in a fixed order: index = position. */
 	int (*create)(struct gpc_provider *p, const struct gpc_launch *l,
 		struct gpc_instances *ret, struct gpc_error *err);
-	/* Optional: a node of ours is called so; where it is, a list looks from now
+	/* Optional: a group of the cloud that has one node of this launch and starts
+	 * another when that one goes, with nobody of ours watching, until the launch
+	 * expires; made unless it is there, known by the token. Costs nothing itself.
+	 * A list shows it (.group) before its nodes, all with its token; destroying it
+	 * ends them. A node that is destroyed without it is replaced. */
+	int (*keep)(struct gpc_provider *p, const struct gpc_launch *l,
+		struct gpc_error *err);
+	/* With keep: node `id` is one too many in its group, and ends without being
+	 * replaced. */
+	int (*leave)(struct gpc_provider *p, const char *group, const char *id,
+		struct gpc_error *err);
+	/* Optional: a node or group of ours is called so; where it is, a list looks from now
 	 * on, whatever is configured. */
 	void (*knows)(struct gpc_provider *p, const char *id);
-	/* All nodes with our store's tag, those that ended lately included
+	/* All nodes and groups with our store's tag, those that ended lately included
 	 * (GPC_INSTANCE_GONE) as long as the provider shows them. */
 	int (*list)(struct gpc_provider *p, struct gpc_instances *ret,
 		struct gpc_error *err);

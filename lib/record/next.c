@@ -57,12 +57,34 @@ static bool release(struct plan *p, bool all)
 	return any;
 }
 
-static bool give_up_intents(struct plan *p)
+/* The cloud would start another node in place of the last one of a group that is
+ * asked to end before it has gone: whoever ends that one ends the group. */
+static bool holds_nodes(const struct gpc_job_state *st,
+	const struct gpc_intent *x)
 {
-	for (size_t i = 0; i < p->st->intents.n; i++)
-		add(p, (struct gpc_action){ .kind = GPC_ACTION_VOID,
-			.index = i });
-	return p->st->intents.n > 0;
+	gpc_vec_each(n, &st->nodes)
+		if (n->intent == x->n && n->status != GPC_NODE_RELEASED)
+			return true;
+	return false;
+}
+
+/* groups: these as well. True while any of them is open. */
+static bool give_up_intents(struct plan *p, bool groups)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < p->st->intents.n; i++) {
+		const struct gpc_intent *x = &p->st->intents.v[i];
+		bool group = gpc_intent_is_group(x);
+
+		if (group && !groups)
+			continue;
+		any = true;
+		if (!group || !holds_nodes(p->st, x))
+			add(p, (struct gpc_action){ .kind = GPC_ACTION_VOID,
+				.index = i });
+	}
+	return any;
 }
 
 static bool is_live(const struct gpc_node *n)
@@ -242,7 +264,7 @@ static int64_t missing(const struct gpc_job_state *st)
 		if (node->attempt == st->attempt && is_live(node))
 			n--;
 	gpc_vec_each(x, &st->intents)
-		if (x->attempt == st->attempt)
+		if (x->attempt == st->attempt || gpc_intent_is_group(x))
 			n -= asked_by(st, x);
 	return n;
 }
@@ -251,8 +273,9 @@ static void provision(struct plan *p)
 {
 	for (size_t i = 0; i < p->st->intents.n; i++) {
 		const struct gpc_intent *x = &p->st->intents.v[i];
-		bool stale = x->attempt != p->st->attempt ||
-			p->now_ms - x->at_ms > GPC_INTENT_MAX_AGE_MS;
+		bool stale = !gpc_intent_is_group(x) &&
+			(x->attempt != p->st->attempt ||
+			p->now_ms - x->at_ms > GPC_INTENT_MAX_AGE_MS);
 
 		add(p, (struct gpc_action){ .index = i,
 			.kind = stale ? GPC_ACTION_VOID : GPC_ACTION_CREATE });
@@ -263,9 +286,22 @@ static void provision(struct plan *p)
 
 /* --- next -------------------------------------------------------------- */
 
+bool gpc_state_ends_groups(const struct gpc_job_state *st)
+{
+	if (st->cancel || st->status == GPC_JOB_PENDING ||
+		gpc_job_status_is_end(st->status))
+		return true;
+	if (st->status != GPC_JOB_RECOVERING)
+		return false;
+	gpc_vec_each(t, &st->tries)
+		if (t->n == st->attempt)
+			return t->reason == GPC_REASON_LIFETIME;
+	return false;
+}
+
 static void next_stopped(struct plan *p)
 {
-	bool open = give_up_intents(p);
+	bool open = give_up_intents(p, gpc_state_ends_groups(p->st));
 
 	if (p->st->cancel) {
 		if (!open)
@@ -286,7 +322,7 @@ static void next_going(struct plan *p)
 {
 	if (p->st->status == GPC_JOB_PROVISIONING) {
 		provision(p);
-	} else if (!give_up_intents(p) && p->st->cancel &&
+	} else if (!give_up_intents(p, false) && p->st->cancel &&
 		(p->st->cancel_now || !any_live(p->st))) {
 		add_end(p, GPC_REASON_CANCELLED, NULL);
 	}
@@ -304,7 +340,7 @@ size_t gpc_state_next(const struct gpc_job_state *st,
 	if (st->n == 0)
 		return 0;
 	if (gpc_job_status_is_end(st->status)) {
-		give_up_intents(&p);
+		give_up_intents(&p, true);
 		release(&p, true);
 	} else if (st->status == GPC_JOB_PENDING ||
 		st->status == GPC_JOB_RECOVERING) {

@@ -16,8 +16,11 @@ int gpc_state_apply(struct gpc_job_state *st, const struct gpc_event *e,
 enum gpc_action_kind {
 	GPC_ACTION_ATTEMPT,   /* append `attempt` */
 	GPC_ACTION_INTENT,    /* plan and append `intent` for the ranks without node */
-	GPC_ACTION_CREATE,    /* send intents[i] (again), append `created` */
-	GPC_ACTION_VOID,      /* intents[i] is too old or unwanted: append `void` */
+	GPC_ACTION_CREATE,    /* send intents[i] (again), append `created`; of a
+	                       * group: see that it is there, append `created` for
+	                       * the node that it has started */
+	GPC_ACTION_VOID,      /* intents[i] is too old or unwanted: append `void`;
+	                       * of a group: once that is gone */
 	GPC_ACTION_WATCH,     /* look after nodes[i]: beats, exit, provider. Also
 	                       * for a RELEASED one of the running attempt: it went
 	                       * without a word, so append `ended` or `lost` */
@@ -43,6 +46,9 @@ struct gpc_recovery_policy {  /* from the spec */
 bool gpc_state_may_retry(const struct gpc_job_state *st,
 	const struct gpc_recovery_policy *policy, enum gpc_reason reason,
 	int code, int signal);
+/* Whether a group ends with its node, rather than going on to the next attempt: the
+ * job is over or begins anew, or the group's own lifetime is over. */
+bool gpc_state_ends_groups(const struct gpc_job_state *st);
 /* Actions in order into ret_actions[max]; returns their number. */
 size_t gpc_state_next(const struct gpc_job_state *st,
 	const struct gpc_recovery_policy *policy, int64_t now_ms,

@@ -206,6 +206,14 @@ int gpc_on_void(struct gpc_step *s, struct gpc_error *err)
 	return 0;
 }
 
+static bool has_tariff(const struct gpc_job_state *st, int64_t intent)
+{
+	gpc_vec_each(t, &st->tariffs)
+		if (t->intent == intent)
+			return true;
+	return false;
+}
+
 static bool has_node(const struct gpc_job_state *st, const struct gpc_node *n)
 {
 	for (size_t i = 0; i < st->nodes.n; i++)
@@ -233,12 +241,14 @@ static bool is_complete(const struct gpc_job_state *st)
 }
 
 /* A node is of use if its intent is open and its attempt still gathers nodes;
- * one that came too late is only there to be released. */
+ * one that came too late is only there to be released. A group's next node is of the
+ * attempt that waits for it. */
 int gpc_on_created(struct gpc_step *s, struct gpc_error *err)
 {
 	struct gpc_job_state *st = s->st;
 	struct gpc_intent *x = find_intent(st, s->p->intent);
-	int attempt = x ? x->attempt : st->attempt;
+	bool group = x && gpc_intent_is_group(x);
+	int attempt = x && !group ? x->attempt : st->attempt;
 	bool useful = x && attempt == st->attempt &&
 		st->status == GPC_JOB_PROVISIONING;
 
@@ -260,7 +270,7 @@ int gpc_on_created(struct gpc_step *s, struct gpc_error *err)
 		if (!to->created_ms)
 			to->created_ms = s->at_ms;
 	}
-	if (s->p->tariff.parts.n > 0) {
+	if (s->p->tariff.parts.n > 0 && !has_tariff(st, s->p->intent)) {
 		struct gpc_node_tariff *t = gpc_vec_push(&st->tariffs);
 
 		t->intent = s->p->intent;
@@ -268,7 +278,7 @@ int gpc_on_created(struct gpc_step *s, struct gpc_error *err)
 		s->p->tariff = (struct gpc_tariff){0};
 	}
 	drop_old_tariffs(st);
-	if (x)
+	if (x && !group)
 		drop_intent(st, x);
 	if (s->to == GPC_TO_VARIES)
 		s->to = is_complete(st) ? GPC_JOB_STARTING : GPC_TO_SAME;

@@ -28,7 +28,7 @@ class Place:
         self.env.update(LC_ALL="C", AWS_EC2_METADATA_DISABLED="true", AWS_REGION="us-east-1",
                         AWS_SHARED_CREDENTIALS_FILE=folder + "/credentials",
                         GPUCLOUD_STORE="s3://bucket/chaos")
-        for name in ("EC2", "SSM", "S3"):
+        for name in ("AUTO_SCALING", "EC2", "SSM", "S3"):
             self.env["AWS_ENDPOINT_URL_" + name] = self.told["FAKE_" + name]
         for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME",
                      "XDG_STATE_HOME"):

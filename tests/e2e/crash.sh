@@ -29,7 +29,13 @@ done
 CHECK=$(dirname "$(dirname "$GPUCLOUD_BIN")")/tests/e2e/store-check
 ELSEWHERE="buckets.fetched
 mirror.file_put
-mirror.deleted" # by mounts.sh, which has a bucket
+mirror.deleted
+group.asks
+group.answered
+group.destroyed
+claim.appended
+agent.parts
+agent.parted" # by mounts.sh and aws_group.sh, which have a cloud
 SCENARIOS="plain paid gang request save sweep remove"
 export GPUCLOUD_CRASH_DIR="$T/crash"
 mkdir "$GPUCLOUD_CRASH_DIR"

@@ -95,7 +95,8 @@ def main():
     server = Server(world, services.all_of(world), Control(world), args.host, tls)
     server.listen(args.port)
     world.ports = world.ec2.ports = server.open_port
-    world.urls = {n: server.urls["http"][n] for n in ("s3", "ec2", "sts", "ssm", "cloudwatch")}
+    world.urls = {n: server.urls["http"][n]
+                  for n in ("s3", "ec2", "sts", "ssm", "cloudwatch", "auto_scaling")}
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: server.stop())
     if args.until_eof:

@@ -9,6 +9,7 @@ from selftest import Skip
 from fakecloud import boot
 from fakecloud.ec2_types import TYPES
 
+NAMES = {"autoscaling": "auto_scaling"}
 DEFAULTS = {"MinCount": 1, "MaxCount": 1, "InstanceType": "g5.xlarge"}
 
 
@@ -19,7 +20,7 @@ def client(cloud, service="ec2", region="us-east-1", **key):
     except ImportError:
         raise Skip("no boto3") from None
     held = cloud.config["aws"]["keys"][0]
-    return boto3.client(service, endpoint_url=cloud.http[service.replace("-", "")], region_name=region,
+    return boto3.client(service, endpoint_url=cloud.http[NAMES.get(service, service.replace("-", ""))], region_name=region,
                         aws_access_key_id=key.get("id", held["id"]),
                         aws_secret_access_key=key.get("secret", held["secret"]),
                         aws_session_token=key.get("token"),
@@ -358,3 +359,94 @@ def test_ec2_ways_to_a_machine(cloud):
     assert not ec2.describe_security_groups(Filters=[
         {"Name": "tag:gpucloud-job", "Values": ["j"]}])["SecurityGroups"]
     listener.close()
+
+
+def test_ec2_group_that_keeps_a_machine(cloud):
+    ec2, scaling = client(cloud), client(cloud, "autoscaling")
+    made = ec2.create_launch_template(
+        LaunchTemplateName="tpl", ClientToken="one", LaunchTemplateData={
+            "ImageId": image(ec2), "InstanceType": "g5.xlarge", "UserData": "eA==",
+            "InstanceMarketOptions": {"MarketType": "spot"},
+            "TagSpecifications": [{"ResourceType": "instance",
+                                   "Tags": [{"Key": "job", "Value": "a"}]}]},
+        TagSpecifications=[{"ResourceType": "launch-template",
+                            "Tags": [{"Key": "job", "Value": "a"}]}])["LaunchTemplate"]
+    name = {"AutoScalingGroupName": "g"}
+    create = dict(name, MinSize=0, MaxSize=1, DesiredCapacity=0,
+                  AvailabilityZones=["us-east-1b"], Tags=[{"Key": "job", "Value": "a"}],
+                  LaunchTemplate={"LaunchTemplateId": made["LaunchTemplateId"]})
+    scaling.create_auto_scaling_group(**create)
+    assert code_of(scaling.create_auto_scaling_group, **create) == "AlreadyExists"
+    assert code_of(scaling.set_desired_capacity, DesiredCapacity=2, **name) == "ValidationError"
+    end = {"ScheduledActionName": "end", "MinSize": 0, "MaxSize": 0, "DesiredCapacity": 0}
+    assert code_of(scaling.put_scheduled_update_group_action, StartTime="2020-01-01T00:00:00Z",
+                   **name, **end) == "ValidationError"
+    scaling.put_scheduled_update_group_action(StartTime="2099-01-01T00:00:00Z", **name, **end)
+    told = scaling.describe_scheduled_actions(**name)["ScheduledUpdateGroupActions"]
+    assert [(a["DesiredCapacity"], a["StartTime"].year) for a in told] == [(0, 2099)]
+
+    def group():
+        found = scaling.describe_auto_scaling_groups(
+            Filters=[{"Name": "tag:job", "Values": ["a"]}])["AutoScalingGroups"]
+        return found[0] if found else None
+
+    def machine(not_this=None):
+        return next((i["InstanceId"] for i in group()["Instances"] if i["LifecycleState"] ==
+                     "InService" and i["InstanceId"] != not_this), None)
+    assert machine() is None
+    scaling.set_desired_capacity(DesiredCapacity=1, **name)
+    wait_for(machine)
+    first = machine()
+    wait_for(lambda: state(ec2, first)[0] == "running")
+    found = ec2.describe_instances(InstanceIds=[first])["Reservations"][0]["Instances"][0]
+    assert {"Key": "aws:autoscaling:groupName", "Value": "g"} in found["Tags"]
+    assert found["InstanceLifecycle"] == "spot" and len(found["Tags"]) == 2
+    ec2.terminate_instances(InstanceIds=[first])
+    wait_for(lambda: machine(first))
+    second = machine(first)
+    assert code_of(scaling.delete_auto_scaling_group, **name) == "ResourceInUse"
+    # the end of its time: the action sets it to 0
+    wait_for(lambda: state(ec2, second)[0] == "running")
+    cloud.set(clock_offset=0)
+    soon = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 2))
+    scaling.put_scheduled_update_group_action(StartTime=soon, **name, **end)
+    wait_for(lambda: state(ec2, second)[0] == "terminated")
+    assert group()["MaxSize"] == 0 and machine() is None
+    scaling.update_auto_scaling_group(MaxSize=1, DesiredCapacity=1, **name)
+    wait_for(machine)
+    scaling.delete_auto_scaling_group(ForceDelete=True, **name)
+    wait_for(lambda: group() is None)
+    assert len(ec2.describe_launch_templates()["LaunchTemplates"]) == 1
+    ec2.delete_launch_template(LaunchTemplateId=made["LaunchTemplateId"])
+    assert code_of(ec2.delete_launch_template, LaunchTemplateName="tpl") == \
+        "InvalidLaunchTemplateName.NotFoundException"
+    wait_for(lambda: all(m["state"] == "terminated"
+                         for m in cloud.control("machines")["machines"]))
+
+
+def test_ec2_group_without_capacity(cloud):
+    ec2, scaling = client(cloud), client(cloud, "autoscaling")
+    cloud.control("config", {"ec2": {"capacity": {"us-east-1b/*": 0}}})
+    ec2.create_launch_template(LaunchTemplateName="tpl", LaunchTemplateData={
+        "ImageId": image(ec2), "InstanceType": "g5.xlarge"})
+    name = {"AutoScalingGroupName": "g"}
+    scaling.create_auto_scaling_group(
+        MinSize=0, MaxSize=2, DesiredCapacity=1, AvailabilityZones=["us-east-1b"],
+        LaunchTemplate={"LaunchTemplateName": "tpl", "Version": "1"}, **name)
+
+    def newest():
+        return (scaling.describe_scaling_activities(MaxRecords=1, **name)["Activities"]
+                or [{"StatusCode": ""}])[0]
+    wait_for(lambda: newest()["StatusCode"] == "Failed")
+    assert "InsufficientInstanceCapacity" in newest()["StatusMessage"]
+    cloud.control("config", {"ec2": {"capacity": {}}})
+    wait_for(lambda: newest()["StatusCode"] == "Successful")
+    cloud.control("groups", {"size": 2})
+    wait_for(lambda: len(cloud.control("groups")["groups"][0]["machines"]) == 2)
+    two = cloud.control("groups")["groups"][0]["machines"]
+    scaling.terminate_instance_in_auto_scaling_group(
+        InstanceId=two[1], ShouldDecrementDesiredCapacity=True)
+    wait_for(lambda: cloud.control("groups")["groups"][0]["machines"] == two[:1])
+    assert cloud.control("groups")["groups"][0]["sizes"] == [0, 1, 2]
+    assert code_of(client(cloud, "autoscaling", secret="wrong").describe_auto_scaling_groups) \
+        == "SignatureDoesNotMatch"

@@ -182,6 +182,27 @@ class Control:
             raise ValueError("cannot do: " + do)
         return machine.describe(time.monotonic())
 
+    def get_groups(self, args):
+        """Every group of Auto Scaling, and the launch templates."""
+        book = self.world.ec2
+        with book.lock:
+            return {"groups": [
+                {"name": g.name, "region": g.region, "sizes": [g.low, g.desired, g.high],
+                 "machines": [m.id for m in g.living()], "status": g.status,
+                 "actions": g.actions, "activities": g.activities,
+                 "tags": {t["key"]: t["value"] for t in g.tags}}
+                for g in book.scaling.values()],
+                "templates": [t.name for r in book.regions.values()
+                              for t in r.templates.values()]}
+
+    def post_groups(self, args):
+        """Somebody sets the size of all of them: {"size": N}."""
+        book = self.world.ec2
+        with book.lock:
+            for group in book.scaling.values():
+                group.resize(0, args["size"], args["size"])
+        return self.get_groups(args)
+
     def get_console(self, args):
         machine = self.world.ec2.machines[args["id"]]
         return {"text": (machine.boot.text() if machine.boot else b"").decode(

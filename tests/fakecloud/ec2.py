@@ -1,5 +1,5 @@
 """Amazon EC2, API version 2016-11-15. Its operations are in ec2_instances.py,
-ec2_network.py and ec2_market.py."""
+ec2_network.py, ec2_market.py and ec2_templates.py."""
 import re
 import secrets
 
@@ -7,12 +7,13 @@ from . import sigv4, xmltext
 from .ec2_instances import Instances
 from .ec2_market import Market
 from .ec2_network import Network
+from .ec2_templates import Templates
 from .http1 import Answer, Failure
 from .query import SKEW, Parameters, Query
 from .xmltext import element
 
 
-class Ec2(Instances, Network, Market, Query):
+class Ec2(Instances, Network, Market, Templates, Query):
     name = signs = "ec2"
     version = "2016-11-15"
     xmlns = "http://ec2.amazonaws.com/doc/2016-11-15/"

@@ -94,6 +94,7 @@ class Region:
         self.name = name
         self.zones = zones(config, name)
         self.vpcs, self.groups = {}, {}
+        self.templates = {}  # of launches
         self.images = {i.id: i for i in (Image(x, name) for x in config["images"]
                                          if x.get("region", name) == name)}
         if config["default_vpc"]:

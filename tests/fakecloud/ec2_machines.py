@@ -94,6 +94,7 @@ class Book:
         self.machines, self.tokens, self.regions = {}, {}, {}
         self.groups = {}  # of placement
         self.gate = Gate(self)
+        self.scaling = {}  # groups of Auto Scaling by region and name
         self.timers, self.ports = [], None
         self.made = 0
         self.closed = False

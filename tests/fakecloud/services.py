@@ -1,6 +1,7 @@
 """The services that the stand-in has."""
 from .alibaba_metadata import AlibabaLogin, CredentialsUri, EcsMetadata
 from .alibaba_sts import AlibabaSts
+from .auto_scaling import AutoScaling
 from .aws_login import Oidc, Sso
 from .aws_metadata import Container, Imds
 from .aws_sts import Sts
@@ -16,7 +17,7 @@ from .json11 import ServiceQuotas, Ssm
 from .oss import Oss
 from .s3 import S3
 
-ALL = (S3, Oss, Gcs, Ec2, CloudWatch, Ssm, ServiceQuotas, Iam, Sts, Sso, Oidc, Container, Imds, AlibabaSts, EcsMetadata, CredentialsUri,
+ALL = (S3, Oss, Gcs, Ec2, AutoScaling, CloudWatch, Ssm, ServiceQuotas, Iam, Sts, Sso, Oidc, Container, Imds, AlibabaSts, EcsMetadata, CredentialsUri,
        AlibabaLogin, OAuth2, GoogleSts, IamCredentials, GceMetadata, Github, CheckIp)
 
 

@@ -17,7 +17,7 @@ try:
 except ImportError:
     Loader = None
 
-FOLDERS = {"monitoring": "cloudwatch", "servicequotas": "service-quotas"}
+FOLDERS = {"auto_scaling": "autoscaling", "monitoring": "cloudwatch", "servicequotas": "service-quotas"}
 FORMS = {"integer": r"-?\d+", "long": r"-?\d+", "boolean": "true|false",
          "double": r"-?\d+(\.\d+)?([eE][-+]?\d+)?", "float": r"-?\d+(\.\d+)?([eE][-+]?\d+)?",
          "timestamp": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"}

@@ -45,6 +45,7 @@ DEFAULTS = {
     "ec2_shutdown": 0.2,         # seconds until one that is told to end is gone
     "ec2_list_delay": 0,         # seconds until a new one is shown
     "ec2_visible": 3600,         # seconds that one that is gone is shown
+    "scaling_retry": 1,          # seconds until a group whose launch failed tries again
     "idle": 20,                  # seconds after which a silent connection is ended
 }
 

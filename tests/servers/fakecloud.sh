@@ -3,7 +3,7 @@
 #   sh fakecloud.sh start DIR [OPTION…]; . DIR/env; …; sh fakecloud.sh stop DIR
 # env: FAKE_S3, FAKE_OSS, FAKE_GCS, FAKE_STS, FAKE_CONTROL and so on, one URL for each
 # service (with --cert and --key also FAKES_S3 and so on, https); AWS_ACCESS_KEY_ID,
-# AWS_SECRET_ACCESS_KEY, AWS_REGION; OSS_ACCESS_KEY_ID, OSS_ACCESS_KEY_SECRET;
+# AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL_AUTO_SCALING; OSS_ACCESS_KEY_ID, OSS_ACCESS_KEY_SECRET;
 # FAKE_GOOGLE_TOKEN. OPTION: see tests/fakecloud/README.md.
 # shellcheck source=tests/servers/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -21,6 +21,8 @@ write_env() {
 		    key = config[cloud]["keys"][0]
 		    print("%s='%s'\n%s='%s'" % (names[0], key["id"], names[1], key["secret"]))
 		print("AWS_REGION=us-east-1")
+		# What lists of machines ask beside EC2.
+		print("AWS_ENDPOINT_URL_AUTO_SCALING=" + ready["http"]["auto_scaling"])
 		token = config["google"]["tokens"][0]
 		print("FAKE_GOOGLE_TOKEN='%s'" % (token if isinstance(token, str) else token["id"]))
 	X

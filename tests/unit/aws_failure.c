@@ -86,6 +86,8 @@ static const struct {
 	{"ResourceContention", "", 500, GPC_NET_RETRY, GPC_ERATE},
 	{"LimitExceeded", "", 400, GPC_NET_FAILED, GPC_EQUOTA},
 	{"ValidationError", "", 400, GPC_NET_FAILED, GPC_ECONFIG},
+	{"ValidationError", "AutoScalingGroup name not found - null", 400,
+		GPC_NET_FAILED, GPC_ENOTFOUND},
 	/* Never. */
 	{"IdempotentParameterMismatch", "", 400, GPC_NET_FAILED, GPC_ECONFIG},
 	{"InvalidAMIID.NotFound", "", 400, GPC_NET_FAILED, GPC_ECONFIG},

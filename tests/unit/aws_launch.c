@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "dep/json.h"
 #include "provider/aws_boot.h"
+#include "provider/aws_group.h"
 #include "provider/aws_params.h"
 #include "provider/aws_tables.h"
 
@@ -111,6 +112,34 @@ TEST(a_launch_template_has_the_same_names)
 		assert_true(gpc_starts_with(x->key, "LaunchTemplateData."));
 		assert_string_equal(gpc_pairs_get(&p, name), x->value);
 	}
+}
+
+TEST(a_group_is_named_by_its_token)
+{
+	gpc_auto(gpc_launch) struct gpc_launch l;
+	gpc_autostr *id = NULL, *region = NULL, *data = NULL;
+	const char *name = NULL;
+	static const char *const others[] = { "us-east-1/i-0123456789abcdef0",
+		"us-east-1/gpucloud-", "us-east-1/other-11-aa", "gpucloud-11-aa",
+		"US/../gpucloud-11-aa", "" };
+
+	fill(&l);
+	id = gpc_aws_group_id(&l);
+	assert_string_equal(id, "us-east-1/gpucloud-11-aa");
+	assert_true(gpc_aws_group_parts(id, &region, &name));
+	assert_string_equal(region, "us-east-1");
+	assert_string_equal(name, "gpucloud-11-aa");
+	assert_string_equal(gpc_aws_group_token(name), "11-aa");
+	for (size_t i = 0; i < COUNT(others); i++) {
+		gpc_autostr *r = NULL;
+
+		assert_false(gpc_aws_group_parts(others[i], &r, &name));
+		assert_null(r);
+	}
+	/* Its machines know it. */
+	gpc_json_set_str(l.rest, GPC_LAUNCH_GROUP, id);
+	assert_ok(gpc_aws_user_data(&l, &data, &err));
+	assert_true(strlen(data) < GPC_AWS_USER_DATA_MAX);
 }
 
 TEST(on_demand_has_no_word_of_the_spot_market)
@@ -253,6 +282,7 @@ int main(void)
 		cmocka_unit_test(a_launch_as_parameters),
 		cmocka_unit_test(a_machine_may_have_a_profile_of_its_own),
 		cmocka_unit_test(a_launch_template_has_the_same_names),
+		cmocka_unit_test(a_group_is_named_by_its_token),
 		cmocka_unit_test(on_demand_has_no_word_of_the_spot_market),
 		cmocka_unit_test(user_data_is_what_shells_and_python_read),
 		cmocka_unit_test(user_data_grants_nothing),

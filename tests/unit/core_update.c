@@ -2,11 +2,11 @@
  * bought next; what cannot be is refused with the reason. */
 #include "base/str.h"
 #include "base/time.h"
-#include "core/recover.h"
 #include "core/update.h"
 #include "core/view.h"
 #include "core_lab.h"
 #include "record/journal.h"
+#include "record/recover.h"
 #include "record/update.h"
 
 static struct gpc_error err;

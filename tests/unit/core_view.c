@@ -3,13 +3,13 @@
  * and what is held. */
 #include "base/str.h"
 #include "base/time.h"
-#include "core/facts.h"
 #include "core/reconcile.h"
 #include "core/release.h"
 #include "core/request.h"
 #include "core/supervision.h"
 #include "core/view.h"
 #include "core_lab.h"
+#include "record/facts.h"
 #include "store_keys.h"
 #include "record/index.h"
 #include "record/journal.h"
@@ -568,7 +568,7 @@ static size_t orphans(struct lab *lab)
 	struct gpc_error err;
 	size_t n = 0;
 
-	assert_ok(gpc_held_find(lab->s, &held, &err));
+	assert_ok(gpc_held_find(lab->s, false, &held, &err));
 	gpc_vec_each(h, &held)
 		n += h->orphan && !h->draining;
 	gpc_held_clear(&held);

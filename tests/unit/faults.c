@@ -244,7 +244,7 @@ static void set_up_release(struct bench *b)
 static int run_release(struct bench *b, struct gpc_error *err)
 {
 	struct gpc_held_list l = {0};
-	int r = gpc_held_find(b->lab->s, &l, err);
+	int r = gpc_held_find(b->lab->s, false, &l, err);
 
 	gpc_vec_each(h, &l)
 		if (r == 0)

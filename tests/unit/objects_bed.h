@@ -150,6 +150,8 @@ static inline void bed_start_with(struct bed *b, bool tls)
 	b->oauth2 = gpc_strdup(gpc_json_get_str(http, "oauth2"));
 	setenv("AWS_ENDPOINT_URL_EC2", gpc_json_get_str(http, "ec2"), 1);
 	setenv("AWS_ENDPOINT_URL_SSM", gpc_json_get_str(http, "ssm"), 1);
+	setenv("AWS_ENDPOINT_URL_AUTO_SCALING", gpc_json_get_str(http,
+		"auto_scaling"), 1);
 	bed_keys(b, gpc_json_get(ready, "config"));
 	https = gpc_json_get(ready, "https");
 	b->s3_tls = gpc_strdup(gpc_json_get_str(https, "s3"));

@@ -2,7 +2,7 @@
  * hostile or broken node) nonsense. Nonsense keeps nobody from going on: an agent
  * that lives puts its own words there in the end, and of one that is gone it
  * means that it failed. */
-#include "core/facts.h"
+#include "record/facts.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Recovery is for what the program cannot help: interruptions and lost nodes.
  * Its own errors end the job unless the spec asks for more. */
-#include "core/recover.h"
+#include "record/recover.h"
 
 #include "base/str.h"
 #include "model/boot_failure.h"
