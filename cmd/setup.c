@@ -275,6 +275,7 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 	struct gpc_provider_context ctx;
 	struct work w = { .c = c, .o = o, .wish = { .store_url = c->store_url,
 		.sources = &o->sources, .supervisor = o->supervisor,
+		.figures = gpc_config_str(&c->config, GPC_CONFIG_AWS_CLOUDWATCH),
 		.drop_objects = o->delete_objects } };
 	int r = check_options(c, err);
 

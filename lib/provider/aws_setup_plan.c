@@ -344,14 +344,29 @@ static void allow_passing(const struct gpc_aws_setup *s, struct gpc_json *policy
 		.resources = gpc_aws_texts("*", NULL), .condition = spot });
 }
 
-static void add_roles(struct gpc_aws_setup *s, bool supervisor)
+/* Figures have no ARN: the namespace is what limits it (aws.md section 8). */
+static void allow_figures(const char *namespace, struct gpc_json *policy)
+{
+	struct gpc_json *when = gpc_json_object();
+
+	gpc_aws_condition(when, "StringEquals", "cloudwatch:namespace",
+		gpc_json_string(namespace));
+	gpc_aws_policy_add(policy, &(struct gpc_aws_statement){
+		.sid = "Figures",
+		.actions = gpc_aws_texts("cloudwatch:PutMetricData", NULL),
+		.resources = gpc_aws_texts("*", NULL), .condition = when });
+}
+
+static void add_roles(struct gpc_aws_setup *s, const struct gpc_setup_wish *wish)
 {
 	struct gpc_json *policy = gpc_aws_policy();
 
 	allow_store(s, policy);
+	if (wish->figures)
+		allow_figures(wish->figures, policy);
 	s->roles[s->n_roles++] = (struct gpc_aws_role){ GPC_AWS_PROFILE,
 		"that nodes run with", policy };
-	if (!supervisor)
+	if (!wish->supervisor)
 		return;
 	policy = gpc_aws_policy();
 	allow_store(s, policy);
@@ -422,7 +437,7 @@ int gpc_aws_setup_init(struct gpc_aws_setup *s, const struct gpc_setup_wish *wis
 	demand_once(&made);
 	if (wish->sources && wish->sources->n)
 		demand_source(&made, wish->sources);
-	add_roles(&made, wish->supervisor);
+	add_roles(&made, wish);
 	*s = made;
 	made = (struct gpc_aws_setup){0};
 	return 0;

@@ -57,6 +57,24 @@ TEST(test_a_node_reaches_the_prefix_alone)
 		"[\"sts:AssumeRole\"]}]}");
 }
 
+/* Only where metrics are asked for, and only in that namespace. */
+TEST(test_nodes_put_metrics)
+{
+	const struct gpc_setup_wish wish = { .store_url = STORE,
+		.figures = "team/training" };
+	gpc_auto(gpc_aws_setup) struct gpc_aws_setup s = {0}, none = {0};
+	struct gpc_error err = {0};
+
+	make(&none, STORE, "us-east-1", false, NULL);
+	assert_null(statement(none.roles[0].policy, "Figures"));
+	assert_int_equal(gpc_aws_setup_init(&s, &wish, "us-east-1", ACCOUNT, &err),
+		0);
+	is_json(statement(s.roles[0].policy, "Figures"), "{\"Sid\":\"Figures\","
+		"\"Effect\":\"Allow\",\"Action\":[\"cloudwatch:PutMetricData\"],"
+		"\"Resource\":[\"*\"],\"Condition\":{\"StringEquals\":"
+		"{\"cloudwatch:namespace\":\"team/training\"}}}");
+}
+
 TEST(test_a_whole_bucket)
 {
 	gpc_auto(gpc_aws_setup) struct gpc_aws_setup s = {0};
@@ -276,6 +294,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_node_reaches_the_prefix_alone),
+		cmocka_unit_test(test_nodes_put_metrics),
 		cmocka_unit_test(test_a_whole_bucket),
 		cmocka_unit_test(test_names_do_not_widen),
 		cmocka_unit_test(test_partitions),
