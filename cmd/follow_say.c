@@ -30,6 +30,16 @@ static char *attempt_text(const struct gpc_event *e)
 		passed ? "; " : "", passed ? passed : "");
 }
 
+/* Nothing, when the intent was given up for another reason. */
+static char *refusal_text(const struct gpc_event *e)
+{
+	const char *offer = gpc_json_get_str(e->data, "offer");
+	const char *why = gpc_json_get_str(e->data, "detail");
+
+	return offer ? gpc_format("%s cannot be had: %s", offer,
+		why ? why : "nobody says why") : NULL;
+}
+
 static char *lost_text(const struct gpc_event *e)
 {
 	const char *word = gpc_json_get_str(e->data, "reason");
@@ -42,7 +52,8 @@ static char *lost_text(const struct gpc_event *e)
 		if (gpc_eq(word, gpc_reason_names[i]))
 			reason = (enum gpc_reason)i;
 	}
-	gpc_autostr *why = gpc_phrase_reason(reason, (int)code, (int)signal,
+	const char *offer = gpc_json_get_str(e->data, "offer");
+	gpc_autostr *why = offer ? refusal_text(e) : gpc_phrase_reason(reason, (int)code, (int)signal,
 		(int)rank, e->state.num_nodes);
 	return gpc_format("attempt %d is over: %s",
 		(int)gpc_json_get_int(e->data, "attempt", e->state.attempt),
@@ -75,6 +86,8 @@ static char *detail(const struct gpc_event *e, bool verbose)
 		return attempt_text(e);
 	case GPC_EVENT_LOST:
 		return lost_text(e);
+	case GPC_EVENT_VOID:
+		return refusal_text(e);
 	case GPC_EVENT_CANCEL:
 		return gpc_format("cancel was asked for by %s",
 			e->by ? e->by : "somebody");

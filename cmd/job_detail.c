@@ -334,6 +334,27 @@ static void add_tries(struct detail *d, const struct gpc_job_state *st)
 	free(rows);
 }
 
+static const struct gpc_col refusal_cols[] = {
+	GPC_COL("attempt", INT, struct gpc_refusal, attempt, 0),
+	GPC_COL("times", INT, struct gpc_refusal, times, 0),
+	GPC_COL("refused", STR, struct gpc_refusal, offer, 0),
+	GPC_COL("why", STR, struct gpc_refusal, why, GPC_COL_F_CUT),
+	GPC_COL_LAST
+};
+static const struct gpc_table refusal_table = {"refused", refusal_cols,
+	sizeof(struct gpc_refusal)};
+
+/* Offers that could not be had. */
+static void add_refusals(struct detail *d, const struct gpc_job_state *st)
+{
+	if (d->r || !st->refused.n)
+		return;
+	blank(d);
+	if (!d->r)
+		d->r = gpc_out_rows(&d->c->out, &refusal_table, st->refused.v,
+			st->refused.n, d->err);
+}
+
 static const struct gpc_col node_cols[] = {
 	GPC_COL("rank", INT, struct gpc_node, rank, 0),
 	GPC_COL("attempt", INT, struct gpc_node, attempt, GPC_COL_F_WIDE),
@@ -376,6 +397,7 @@ int gpc_job_detail(struct gpc_cmd *c, struct gpc_session *s,
 	add_checkpoints(&d, s, v);
 	add_metrics(&d, s, v);
 	add_tries(&d, &v->state);
+	add_refusals(&d, &v->state);
 	add_nodes(&d, &v->state);
 	return d.r;
 }

@@ -51,7 +51,10 @@ static void say_offer(struct gpc_cmd *c, const struct gpc_plan *p)
 
 	item(c, "runs on", text);
 	if (p->hourly.micros == 0) {
-		item(c, "price", "free");
+		gpc_buf_adds(&b, "free");
+		if (gpc_eq(o->market, "reserved") && o->price_source)
+			gpc_buf_addf(&b, " (%s)", o->price_source);
+		item(c, "price", b.data);
 		return;
 	}
 	gpc_buf_adds(&b, rate);

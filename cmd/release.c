@@ -255,14 +255,19 @@ static int collect(struct work *w, struct gpc_error *err)
 }
 
 /* --- doing it -------------------------------------------------------------- */
-static void note_failure(struct work *w, struct row *row,
-	const struct gpc_error *err, int r)
+static void note_left(struct work *w, const struct gpc_error *err, int r)
 {
-	row->result = gpc_strdup(err->msg);
 	if (w->r)
 		return;
 	w->r = r;
 	w->first = *err;
+}
+
+static void note_failure(struct work *w, struct row *row,
+	const struct gpc_error *err, int r)
+{
+	row->result = gpc_strdup(err->msg);
+	note_left(w, err, r);
 }
 
 static int left_ms(int64_t until_ms)
@@ -375,6 +380,23 @@ static void release_all(struct work *w)
 	}
 }
 
+/* Groups and the like that no machine uses any more: they cost nothing. */
+static void tidy(struct work *w)
+{
+	struct gpc_error err = {0};
+	size_t n = 0;
+	int r;
+
+	if (!w->o->all && !w->o->all_users && !w->o->orphans)
+		return;
+	r = gpc_held_tidy(w->s, &n, &err);
+	if (r < 0)
+		note_left(w, &err, r);
+	else if (n)
+		gpc_log(&w->c->log, GPC_INFO, "%zu groups beside machines are "
+			"ended too", n);
+}
+
 static int ask(struct work *w, struct gpc_error *err)
 {
 	int r;
@@ -422,8 +444,10 @@ static int work(struct work *w, struct gpc_error *err)
 		r = ask(w, err);
 	if (r)
 		return r;
-	if (!w->o->dry_run)
+	if (!w->o->dry_run) {
 		release_all(w);
+		tidy(w);
+	}
 	r = show(w, err);
 	if (!r && w->r) {
 		*err = w->first;

@@ -42,6 +42,8 @@ int gpc_cmd_session(struct gpc_cmd *c, enum gpc_cmd_store how,
 		.aws_regions = gpc_config_str(&c->config, GPC_CONFIG_AWS_REGIONS),
 		.aws_cloudwatch = gpc_config_str(&c->config,
 			GPC_CONFIG_AWS_CLOUDWATCH),
+		.aws_reservations = gpc_config_str(&c->config,
+			GPC_CONFIG_AWS_RESERVATIONS),
 	};
 	int r = check_store(c->store_url, err);
 

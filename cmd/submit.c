@@ -164,6 +164,22 @@ static void warn_idle(struct gpc_cmd *c, const struct gpc_spec *spec,
 		"looks at GPUs, and the machine has none", where);
 }
 
+/* Bytes between regions are billed, and take longer. */
+static void warn_region(struct gpc_cmd *c, struct gpc_session *s,
+	const struct gpc_plan *plan)
+{
+	const struct gpc_offer *o = &plan->offers.v[0];
+	gpc_autostr *url = NULL, *region = NULL;
+
+	if (!gpc_eq(o->provider, "aws") || !gpc_starts_with(s->store->url, "s3:") ||
+		gpc_store_address(s->store, "store.json", &url, &region, NULL) < 0)
+		return;
+	if (region && !gpc_eq(region, o->region))
+		gpc_log(&c->log, GPC_WARN, "the store is in %s and the machine in "
+			"%s: AWS bills what is sent between regions", region,
+			o->region);
+}
+
 /* Elsewhere it is the size that the disk is made with; this machine has the one that it
  * has. */
 static void warn_disk(struct gpc_cmd *c, const struct gpc_session *s,
@@ -214,6 +230,7 @@ static int plan_one(struct gpc_cmd *c, struct gpc_session *s,
 	gpc_sent_warn(c, sent);
 	warn_idle(c, spec, plan);
 	warn_disk(c, s, spec, plan);
+	warn_region(c, s, plan);
 	return 0;
 }
 

@@ -34,11 +34,13 @@ enum gpc_code {
 	GPC_CODE__COUNT,
 };
 
+#define GPC_NEVER_MS 2147483647
 struct gpc_error {
 	enum gpc_code code;
 	int sys;                /* errno behind it, or 0 */
 	int http;               /* HTTP status behind it, or 0 */
-	int retry_after_ms;     /* what the service asked for, or 0 */
+	int retry_after_ms;     /* what the service asked for, or 0; GPC_NEVER_MS:
+	                         * that waits in vain, somebody has to do something */
 	char request_id[64];
 	char msg[768];
 	char hint[512];         /* what to do next; may be empty */

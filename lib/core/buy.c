@@ -93,6 +93,10 @@ static int complete_launch(struct gpc_supervision *sv, struct gpc_plan *plan,
 		gpc_json_set_str(l->rest, "profile", sv->job.supervisor.profile);
 	if (res->disk_bytes)
 		gpc_json_set_int(l->rest, "disk_bytes", (int64_t)res->disk_bytes);
+	if (res->network_tier)
+		gpc_json_set_str(l->rest, "network_tier", res->network_tier ==
+			GPC_SPEC_NETWORK_BEST ? "best" : "standard");
+	gpc_json_set_int(l->rest, "num_nodes", sv->journal.state.num_nodes);
 	if (res->max_hourly_cost.currency[0])
 		gpc_json_set_str(l->rest, "max_hourly",
 			gpc_money_decimal(res->max_hourly_cost, text));
@@ -145,7 +149,9 @@ static void fill_launch(struct gpc_supervision *sv, struct gpc_plan *plan,
 static void note_failure(struct gpc_supervision *sv, const char *what,
 	const struct gpc_error *why)
 {
-	gpc_supervision_note(sv, "%s: %s%s%s%s", what, why->msg,
+	gpc_autostr *said = gpc_supervision_why(why);
+
+	gpc_supervision_note(sv, "%s: %s%s%s%s", what, said,
 		why->hint[0] ? " (" : "", why->hint, why->hint[0] ? ")" : "");
 }
 
@@ -156,20 +162,26 @@ static int end_waiting(struct gpc_supervision *sv, enum gpc_code code,
 		GPC_REASON_NO_CAPACITY, 0, 0, 0, progressed, err);
 }
 
-/* Capacity comes and goes: wait as long as the spec says, else for ever. Each
- * round of asking is journalled, so the rounds become rare. */
+/* Capacity comes and goes: wait as long as the spec says, else for ever, unless
+ * waiting cannot help. Each round of asking is journalled, so the rounds become
+ * rare. */
 static int wait_for_capacity(struct gpc_supervision *sv, bool *progressed,
 	const struct gpc_error *why, struct gpc_error *err)
 {
 	int64_t now = gpc_boot_ms();
 	int64_t limit = sv->spec.recovery.wait_capacity_ms;
+	bool hopeless;
 
 	if (!sv->wait_since_ms)
 		sv->wait_since_ms = now;
+	hopeless = sv->refused.n > 0 && !sv->may_wait;
 	gpc_pairs_clear(&sv->refused);  /* the next round asks for all again */
+	sv->may_wait = false;
 	gpc_row_refused(sv, sv->refused_code == GPC_EQUOTA ? GPC_EQUOTA :
 		GPC_ECAPACITY, limit > 0 ? sv->wait_since_ms + limit : 0);
-	if (limit > 0 && now - sv->wait_since_ms >= limit)
+	if (hopeless)
+		note_failure(sv, "cannot start", why);
+	if (hopeless || (limit > 0 && now - sv->wait_since_ms >= limit))
 		return end_waiting(sv, sv->refused_code, progressed, err);
 	note_failure(sv, "waits for capacity", why);
 	sv->note_waits = true;
@@ -251,11 +263,36 @@ static int cannot_buy(struct gpc_supervision *sv, bool *progressed,
 	}
 }
 
+/* The best offer that is left, looked up whole. What its place cannot have is passed
+ * over, as if it had been refused. */
+static int choose(struct gpc_supervision *sv, int count,
+	struct gpc_launch *ret_l, struct gpc_error *why)
+{
+	const struct gpc_job_state *st = &sv->journal.state;
+	int r;
+
+	do {
+		gpc_auto(gpc_plan) struct gpc_plan plan = {0};
+
+		gpc_launch_clear(ret_l);
+		*why = (struct gpc_error){0};
+		r = gpc_plan_make_without(sv->session, &sv->spec,
+			gpc_cost_spent(st, gpc_wall_ms()), st->ran_ms,
+			&sv->refused, &plan, why);
+		if (r < 0)
+			return r;
+		fill_launch(sv, &plan, count, ret_l);
+		r = complete_launch(sv, &plan, ret_l, why);
+		if (r == -GPC_ECAPACITY)
+			gpc_supervision_refuse(sv, &ret_l->offer, why);
+	} while (r == -GPC_ECAPACITY);
+	return r;
+}
+
 int gpc_supervision_intend(struct gpc_supervision *sv, bool *progressed,
 	struct gpc_error *err)
 {
 	const struct gpc_job_state *st = &sv->journal.state;
-	gpc_auto(gpc_plan) struct gpc_plan plan = {0};
 	gpc_auto(gpc_launch) struct gpc_launch launch = {0};
 	struct gpc_error why = {0};
 	struct gpc_json *data;
@@ -265,12 +302,7 @@ int gpc_supervision_intend(struct gpc_supervision *sv, bool *progressed,
 		return 0;
 	if (!gpc_row_is_next(sv, count))
 		return wait_in_row(sv, progressed, err);
-	if (gpc_plan_make_without(sv->session, &sv->spec,
-		gpc_cost_spent(st, gpc_wall_ms()), st->ran_ms, &sv->refused,
-		&plan, &why) < 0)
-		return cannot_buy(sv, progressed, &why, err);
-	fill_launch(sv, &plan, count, &launch);
-	if (complete_launch(sv, &plan, &launch, &why) < 0)
+	if (choose(sv, count, &launch, &why) < 0)
 		return cannot_buy(sv, progressed, &why, err);
 	data = gpc_json_object();
 	gpc_json_set_int(data, "attempt", st->attempt);
@@ -280,10 +312,13 @@ int gpc_supervision_intend(struct gpc_supervision *sv, bool *progressed,
 		err);
 }
 
-int gpc_supervision_void(struct gpc_supervision *sv, size_t intent,
+static int give_up(struct gpc_supervision *sv, size_t intent,
+	const struct gpc_offer *o, const struct gpc_error *why,
 	bool *progressed, struct gpc_error *err)
 {
 	const struct gpc_intent *x = &sv->journal.state.intents.v[intent];
+	gpc_autostr *key = o ? gpc_plan_offer_key(o) : NULL;
+	gpc_autostr *said = o ? gpc_supervision_why(why) : NULL;
 	struct gpc_json *data;
 	bool gone = true;
 	int r = gpc_intent_is_group(x) ?
@@ -293,7 +328,17 @@ int gpc_supervision_void(struct gpc_supervision *sv, size_t intent,
 		return r;
 	data = gpc_json_object();
 	gpc_json_set_int(data, "intent", x->n);
+	if (o) {
+		gpc_json_set_str(data, "offer", key);
+		gpc_json_set_str(data, "detail", said);
+	}
 	return gpc_supervision_append(sv, GPC_EVENT_VOID, data, progressed, err);
+}
+
+int gpc_supervision_void(struct gpc_supervision *sv, size_t intent,
+	bool *progressed, struct gpc_error *err)
+{
+	return give_up(sv, intent, NULL, NULL, progressed, err);
 }
 
 /* Ranks that no node of this attempt has, in order. */
@@ -319,24 +364,14 @@ static struct gpc_json *created_payload(const struct gpc_job_state *st,
 	int rank = -1;
 
 	gpc_vec_each(x, made) {
+		struct gpc_json *n;
+
 		rank = next_free_rank(st, rank + 1);
-		gpc_json_add(nodes, gpc_created_node(l, intent, x, rank));
+		n = gpc_created_node(l, intent, x, rank);
+		gpc_supervision_name_offer(&l->offer, n);
+		gpc_json_add(nodes, n);
 	}
 	return gpc_created(l, intent, nodes);
-}
-
-/* This offer cannot be had: the next one is tried at once. */
-static void refuse(struct gpc_supervision *sv, const struct gpc_launch *l,
-	const struct gpc_error *why)
-{
-	gpc_autostr *key = gpc_plan_offer_key(&l->offer);
-
-	if (!sv->wait_since_ms)
-		sv->wait_since_ms = gpc_boot_ms();
-	gpc_pairs_set(&sv->refused, key, why->msg);
-	sv->refused_code = why->code;
-	gpc_log(sv->session->log, GPC_INFO, "%s: %s cannot be had: %s",
-		sv->job.id, key, why->msg);
 }
 
 /* After an unclear answer the same launch is sent again. A refusal gives the
@@ -365,11 +400,11 @@ int gpc_supervision_create_failed(struct gpc_supervision *sv, size_t intent,
 		return 0;
 	case GPC_EAUTH:
 	case GPC_ECONFIG:
-		r = gpc_supervision_void(sv, intent, progressed, err);
+		r = give_up(sv, intent, &l->offer, why, progressed, err);
 		return r < 0 ? r : cannot_buy(sv, progressed, why, err);
 	default:
-		refuse(sv, l, why);
-		return gpc_supervision_void(sv, intent, progressed, err);
+		gpc_supervision_refuse(sv, &l->offer, why);
+		return give_up(sv, intent, &l->offer, why, progressed, err);
 	}
 }
 
@@ -394,8 +429,7 @@ int gpc_supervision_created(struct gpc_supervision *sv,
 	const struct gpc_instances *made, bool *progressed, struct gpc_error *err)
 {
 	gpc_row_got(sv);
-	sv->wait_since_ms = sv->stuck_since_ms = 0;
-	gpc_pairs_clear(&sv->refused);
+	sv->stuck_since_ms = 0;         /* patience and refusals: once it runs */
 	gpc_supervision_note(sv, NULL);
 	return gpc_supervision_append(sv, GPC_EVENT_CREATED,
 		created_payload(&sv->journal.state, x, l, made), progressed, err);

@@ -9,8 +9,10 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "core/plan_misfit.h"
 
 #define DAY_MS ((int64_t)24 * 3600 * 1000)
+#define RESERVED_MARGIN_MS ((int64_t)35 * 60 * 1000)
 #define DEFAULT_PROVIDER "local"
 
 void gpc_plan_clear(struct gpc_plan *p)
@@ -116,6 +118,15 @@ char *gpc_plan_offer_key(const struct gpc_offer *o)
 		o->market ? o->market : "");
 }
 
+char *gpc_plan_limit_key(const struct gpc_offer *o)
+{
+	const char *group = gpc_json_get_str(o->rest, "limit");
+
+	return gpc_format("limit %s/%s/%s/%s", o->provider,
+		o->region ? o->region : "", o->market ? o->market : "",
+		group ? group : "");
+}
+
 /* What costs something in another currency cannot be known to be under a cap. */
 static bool over_cap(const struct gpc_offer *o, struct gpc_money cap)
 {
@@ -143,7 +154,21 @@ size_t gpc_plan_candidate(const struct gpc_offer *o)
 	return i > 0 ? (size_t)i : 0;
 }
 
-/* Sets why_not of what does not fit the money or was refused just now. */
+/* Why this one, or all under its limit, was refused just now; or NULL. */
+static const char *refusal(const struct gpc_pairs *refused,
+	const struct gpc_offer *o)
+{
+	gpc_autostr *key = gpc_plan_offer_key(o);
+	gpc_autostr *limit = gpc_plan_limit_key(o);
+
+	if (!refused || !refused->n)
+		return NULL;
+	return gpc_pairs_has(refused, key) ? gpc_pairs_get(refused, key) :
+		gpc_pairs_get(refused, limit);
+}
+
+/* Sets why_not of what does not fit the money or the images, or was refused just
+ * now. */
 static bool sift(struct gpc_offers *offers, size_t first,
 	const struct gpc_resources *c, const struct gpc_pairs *refused)
 {
@@ -151,7 +176,7 @@ static bool sift(struct gpc_offers *offers, size_t first,
 
 	for (size_t i = first; i < offers->n; i++) {
 		struct gpc_offer *o = &offers->v[i];
-		gpc_autostr *key = gpc_plan_offer_key(o);
+		const char *why;
 
 		if (o->why_not)
 			continue;
@@ -159,8 +184,13 @@ static bool sift(struct gpc_offers *offers, size_t first,
 			by_price = true;
 			gpc_set_str(&o->why_not,
 				"costs more than resources.max_hourly_cost");
-		} else if (refused && gpc_pairs_has(refused, key)) {
-			gpc_set_str(&o->why_not, gpc_pairs_get(refused, key));
+		} else if (c->image_ids.n && o->region &&
+			!gpc_pairs_has(&c->image_ids, o->region)) {
+			o->why_not = gpc_format("resources.image_id names no "
+				"image for %s", o->region);
+		} else if ((why = refusal(refused, o))) {
+			gpc_set_str(&o->why_not, why);
+			gpc_json_set_bool(o->rest, GPC_PLAN_REFUSED, true);
 		}
 	}
 	return by_price;
@@ -189,33 +219,6 @@ static void sort_offers(struct gpc_offers *offers, bool ordered,
 	*ret_fitting = fitting;
 }
 
-static int none_fits(const struct gpc_offers *offers, bool only_price,
-	struct gpc_error *err)
-{
-	gpc_auto(gpc_strv) struct gpc_strv why = {0};
-	gpc_autostr *text = NULL;
-	bool only_here = true;
-	int r;
-
-	gpc_vec_each(o, offers) {
-		gpc_autostr *line = gpc_format("%s: %s", o->provider, o->why_not);
-
-		if (!gpc_strv_has(&why, line))
-			gpc_strv_add(&why, line);
-		if (!gpc_eq(o->provider, "local"))
-			only_here = false;
-	}
-	text = gpc_strv_join(&why, "; ");
-	r = gpc_fail(err, only_price ? GPC_EOVERCAP : GPC_ECAPACITY,
-		"no offer fits: %s", offers->n ? text : "nothing is offered");
-	gpc_hint(err, only_price ? "raise resources.max_hourly_cost" : only_here ?
-		"ask for less under resources: so far jobs run on this machine "
-		"alone; `gpucloud offers` shows what it has" :
-		"ask for less under resources, or for another infra; "
-		"`gpucloud offers -o wide` shows what there is");
-	return r;
-}
-
 static bool is_free(const char *provider)
 {
 	return gpc_provider_caps(provider) & GPC_PROVIDER_FREE;
@@ -238,6 +241,19 @@ static struct gpc_money charge(const struct gpc_plan *p, int64_t ms,
 	if (sum.micros > 0)
 		gpc_bill_add(to, GPC_TARIFF_MACHINE, sum);
 	return sum;
+}
+
+/* What was reserved ends when it ends; half an hour before, the cloud takes it back
+ * from a block. */
+static void bound_offer(struct gpc_plan *p)
+{
+	int64_t until = gpc_json_get_int(p->offers.v[0].rest, "until_ms", 0);
+	int64_t left = until - RESERVED_MARGIN_MS - gpc_wall_ms();
+
+	if (!until || (p->life_ms && p->life_ms <= left))
+		return;
+	p->life_ms = left > 1 ? left : 1;
+	p->end_by = GPC_END_LIFETIME;
 }
 
 /* The least of what the spec says, what the money buys, and (for machines that
@@ -267,6 +283,7 @@ static void bound_life(const struct gpc_spec *spec, struct gpc_plan *p,
 			p->end_by = GPC_END_TIME;
 		}
 	}
+	bound_offer(p);
 	if (l->cost.currency[0] && p->hourly.micros > 0) {
 		struct gpc_money left = l->cost;
 		int64_t ms;
@@ -378,7 +395,7 @@ int gpc_plan_make_without(struct gpc_session *s, const struct gpc_spec *spec,
 		return -(int)last.code;
 	}
 	if (p.n_fitting == 0)
-		return none_fits(&p.offers, only_price &&
+		return gpc_plan_none_fits(spec, &p.offers, only_price &&
 			!(refused && refused->n > 0), err);
 	p.hourly = gpc_plan_offer_hourly(&p.offers.v[0]);
 	p.hourly.micros *= spec->num_nodes;

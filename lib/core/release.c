@@ -283,6 +283,26 @@ int gpc_held_release(struct gpc_session *s, const struct gpc_held *h,
 	return r;
 }
 
+int gpc_held_tidy(struct gpc_session *s, size_t *ret_n, struct gpc_error *err)
+{
+	size_t n = 0;
+	const char *const *names = gpc_provider_names(&n);
+	int r = 0;
+
+	*ret_n = 0;
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct gpc_provider_context ctx;
+		gpc_autoptr(gpc_provider) *p = NULL;
+		size_t ended = 0;
+
+		r = gpc_session_provider(s, names[i], &ctx, &p, err);
+		if (r == 0 && p->ops->tidy)
+			r = p->ops->tidy(p, &ended, err);
+		*ret_n += ended;
+	}
+	return r;
+}
+
 static char *unreleased(const struct gpc_view *v)
 {
 	gpc_auto(gpc_strv) struct gpc_strv ids = {0};

@@ -39,6 +39,10 @@ void gpc_held_look(struct gpc_session *s, struct gpc_held *h);
 /* Ends one and waits until its provider confirms absence. */
 int gpc_held_release(struct gpc_session *s, const struct gpc_held *h,
 	int64_t timeout_ms, struct gpc_error *err) gpc_must_check;
+/* Ends what providers made beside nodes of this store and no node uses any more.
+ * *ret_n: how much that was. */
+int gpc_held_tidy(struct gpc_session *s, size_t *ret_n,
+	struct gpc_error *err) gpc_must_check;
 /* Waits until no node of the job is left; GPC_ETIMEOUT names what is. Keeps a
  * supervisor running meanwhile. */
 int gpc_release_wait(struct gpc_session *s, const char *job,

@@ -253,6 +253,7 @@ int gpc_session_provider(struct gpc_session *s, const char *name,
 		.price_per_hour = s->options.local_price,
 		.user_home = s->options.local_user_home,
 		.aws_regions = s->options.aws_regions,
+		.aws_reservations = s->options.aws_reservations,
 		.cancel = s->cancel,
 	};
 	return gpc_provider_open(name, ctx, ret_p, err);

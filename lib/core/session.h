@@ -38,6 +38,7 @@ struct gpc_session_options {          /* all borrowed */
 	bool local_user_home;
 	const char *aws_regions;      /* config aws.regions; or NULL */
 	const char *aws_cloudwatch;   /* config aws.cloudwatch; or NULL */
+	const char *aws_reservations; /* config aws.reservations; or NULL */
 };
 struct gpc_session {
 	const struct gpc_log *log;

@@ -1,5 +1,6 @@
 /* What the parts of one job's supervision share: step.c decides, start.c says from
- * which checkpoint an attempt goes on, buy.c makes nodes, group.c what makes nodes, and
+ * which checkpoint an attempt goes on, buy.c makes nodes, group.c what makes nodes,
+ * refuse.c passes over what cannot be had, and
  * crew.c says whose turn that is, source.c asks providers what became of them, watch.c
  * turns facts into events, drain.c gives nodes back, paid.c says how long
  * they were there, notify.c tells others. */
@@ -77,6 +78,7 @@ struct gpc_supervision {
 	struct gpc_pairs refused;     /* offers of which nothing could be had just
 	                               * now (gpc_plan_offer_key), and why */
 	enum gpc_code refused_code;   /* of the last one */
+	bool may_wait;                /* one of them may be had later */
 	int64_t retry_ms;             /* boot clock: no buying before it */
 	int64_t wait_since_ms;        /* boot clock: no capacity since then */
 	struct gpc_crew *crew;        /* of all jobs here, or our own */
@@ -182,6 +184,19 @@ int gpc_supervision_end_group(struct gpc_supervision *sv,
 /* The open intent of the group that has started a node, or NULL. */
 const struct gpc_intent *gpc_supervision_group_of(
 	const struct gpc_supervision *sv, const struct gpc_node *n);
+
+/* refuse.c: this offer cannot be had: the next one is tried at once. */
+void gpc_supervision_refuse(struct gpc_supervision *sv,
+	const struct gpc_offer *o, const struct gpc_error *why);
+/* What an error says, with the service's number of the request. Owned. */
+char *gpc_supervision_why(const struct gpc_error *why);
+/* Writes into a node of `created` of which offer it is. */
+void gpc_supervision_name_offer(const struct gpc_offer *o, struct gpc_json *to);
+/* A node whose machine x died before it ran (x->never_ran): what else there is, is
+ * tried by an attempt that counts nowhere; or the job ends, if only a person helps. */
+int gpc_supervision_stillborn(struct gpc_supervision *sv,
+	const struct gpc_node *n, const struct gpc_instance *x,
+	bool *progressed, struct gpc_error *err) gpc_must_check;
 
 /* watch.c */
 int gpc_supervision_watch(struct gpc_supervision *sv, bool *progressed,

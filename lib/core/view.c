@@ -470,6 +470,24 @@ static struct gpc_json *attempts_json(const struct gpc_job_state *st)
 	return all;
 }
 
+/* What was asked for in vain, the newest last. */
+static struct gpc_json *refused_json(const struct gpc_job_state *st)
+{
+	struct gpc_json *all = gpc_json_array();
+
+	gpc_vec_each(x, &st->refused) {
+		struct gpc_json *j = gpc_json_object();
+
+		gpc_json_set_int(j, "attempt", x->attempt);
+		gpc_json_set_str(j, "offer", x->offer);
+		gpc_json_set_str(j, "why", x->why);
+		gpc_json_set_int(j, "times", x->times);
+		set_time(j, "last", x->at_ms);
+		gpc_json_add(all, j);
+	}
+	return all;
+}
+
 static void set_end(struct gpc_json *j, const char *job,
 	const struct gpc_job_state *st)
 {
@@ -573,6 +591,8 @@ struct gpc_json *gpc_view_json(struct gpc_session *s, const struct gpc_view *v)
 			gpc_supervisor_words_json(s, v->supervisor) :
 			supervisor_json(s, v->job.id));
 	gpc_json_set(j, "attempts", attempts_json(st));
+	if (st->refused.n)
+		gpc_json_set(j, "refused", refused_json(st));
 	gpc_json_set(j, "nodes", nodes_json(st));
 	gpc_json_set(j, "spec", gpc_json_copy(v->job.spec));
 	return j;

@@ -77,6 +77,8 @@ static int note_ready(struct gpc_supervision *sv, const struct gpc_node *n,
 {
 	struct gpc_json *data = gpc_json_object();
 
+	sv->wait_since_ms = 0;          /* it was to be had, and lives */
+	gpc_pairs_clear(&sv->refused);
 	gpc_json_set_int(data, "attempt", n->attempt);
 	gpc_json_set_int(data, "rank", n->rank);
 	return gpc_supervision_append(sv, GPC_EVENT_READY, data, progressed, err);
@@ -309,6 +311,10 @@ static int watch_machines(struct gpc_supervision *sv, bool *progressed,
 		r = gpc_supervision_find(sv, n, LIST_MS, &sight, err);
 		if (r < 0)
 			return r;
+		if (sight.gone && sight.instance && sight.instance->never_ran
+			&& n->status == GPC_NODE_CREATED)
+			return gpc_supervision_stillborn(sv, n,
+				sight.instance, progressed, err);
 		if (sight.gone)
 			return node_is_gone(sv, n, sight.instance ?
 				sight.instance->why : NULL, progressed, err);

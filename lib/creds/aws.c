@@ -207,6 +207,20 @@ static int find_machine(const struct gpc_creds_look *look, char **session,
 		ret_text, err);
 }
 
+static int find_service_url(const struct gpc_creds_look *look,
+	const char *service, const char *region, char **ret_url,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_aws_files) struct gpc_aws_files files = {0};
+	struct gpc_aws_profile profile;
+	const char *from;
+	bool exists;
+	int r = open_profile(look, &files, &profile, &from, &exists, err);
+
+	return r < 0 ? r : gpc_aws_service_url(&profile, service, region,
+		ret_url, err);
+}
+
 const struct gpc_creds_backend gpc_creds_aws = {
 	.title = "AWS",
 	.hint = "run aws configure or aws sso login, or set AWS_ACCESS_KEY_ID "
@@ -214,6 +228,7 @@ const struct gpc_creds_backend gpc_creds_aws = {
 	.find = find,
 	.region = find_region,
 	.setting = find_setting,
+	.service_url = find_service_url,
 	.whoami = gpc_aws_whoami,
 	.machine = find_machine,
 };

@@ -43,6 +43,10 @@ struct gpc_creds_backend {
 	/* Environment and files only; NULL: not set, or not to be read; owned. */
 	char *(*setting)(const struct gpc_creds_look *look, const char *service,
 		const char *name);
+	/* See gpc_creds_service_url; optional. */
+	int (*service_url)(const struct gpc_creds_look *look,
+		const char *service, const char *region, char **ret_url,
+		struct gpc_error *err);
 	/* Asks the cloud whose *i is; fills its name and account. */
 	int (*whoami)(const struct gpc_creds_look *look, struct gpc_identity *i,
 		struct gpc_error *err);

@@ -308,6 +308,18 @@ char *gpc_creds_setting(struct gpc_creds *c, const char *service,
 	return c->backend ? c->backend->setting(&l, service, name) : NULL;
 }
 
+int gpc_creds_service_url(struct gpc_creds *c, const char *service,
+	const char *region, char **ret_url, struct gpc_error *err)
+{
+	gpc_auto(gpc_strv) struct gpc_strv places = {0};
+	const struct gpc_creds_look l = look_of(c, false, &places);
+
+	if (!c->backend || !c->backend->service_url)
+		return gpc_fail(err, GPC_EUNSUPPORTED, "no endpoints are known "
+			"of this cloud");
+	return c->backend->service_url(&l, service, region, ret_url, err);
+}
+
 char *gpc_creds_ca_file(struct gpc_creds *c)
 {
 	return c->settings.cloud == GPC_CLOUD_AWS ?

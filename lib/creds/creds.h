@@ -68,6 +68,12 @@ char *gpc_creds_setting(struct gpc_creds *c, const char *service,
  * no such text, or its session has just ended: ask again. */
 int gpc_creds_machine(struct gpc_creds *c, const char *path, char **ret_text,
 	struct gpc_error *err) gpc_must_check;
+/* Where a service is asked in a region, as the cloud's own tools choose it: a URL that
+ * is set for it, else the region's own (AWS; service: as in AWS_ENDPOINT_URL_<NAME>,
+ * lower case). GPC_ECONFIG for settings that do not go together. Owned. */
+int gpc_creds_service_url(struct gpc_creds *c, const char *service,
+	const char *region, char **ret_url, struct gpc_error *err)
+	gpc_must_check;
 /* Certificates that the cloud's own tools would check its servers by (PEM file;
  * AWS: AWS_CA_BUNDLE, ca_bundle). NULL: none of its own. Owned by the caller. */
 char *gpc_creds_ca_file(struct gpc_creds *c);

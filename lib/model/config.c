@@ -59,6 +59,9 @@ const struct gpc_config_field gpc_config_fields[GPC_CONFIG__COUNT] = {
 		"aws.cloudwatch", GPC_CONFIG_STR, NULL, NULL, true,
 		"namespace in CloudWatch for the metrics of jobs on AWS, which "
 		"costs"},
+	[GPC_CONFIG_AWS_RESERVATIONS] = {
+		"aws.reservations", GPC_CONFIG_STR, NULL, NULL, true,
+		"capacity reservations and capacity blocks to use first, by comma"},
 };
 
 int gpc_config_find(const char *name)

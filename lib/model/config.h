@@ -31,6 +31,7 @@ enum gpc_config_key {
 	GPC_CONFIG_AWS_REGIONS,            /* str; unset = the chain's own */
 	GPC_CONFIG_AWS_SUPERVISOR_PROFILE, /* str */
 	GPC_CONFIG_AWS_CLOUDWATCH,         /* str; unset = no figures there */
+	GPC_CONFIG_AWS_RESERVATIONS,       /* str; unset = none */
 	GPC_CONFIG__COUNT,
 };
 enum gpc_config_color { GPC_COLOR_AUTO, GPC_COLOR_ALWAYS, GPC_COLOR_NEVER };

@@ -7,7 +7,8 @@
  *                                          recovery.on_exit; damaged: newer
  *                                          checkpoints, which it passes over
  *   intent     {attempt, token, request:{provider, offer, count, ranks, ...}}
- *   void       {intent}                    the intent n is given up
+ *   void       {intent, offer?, detail?}   the intent n is given up; offer: it
+ *                                          could not be had, and why
  *   created    {intent, nodes:[{rank, id, address?, expires_ms?, offer?, provider,
  *               created_ms?, rate?, expires_reason?}], tariff?}   the last of a
  *                                          node: what the end of its lifetime
@@ -15,10 +16,11 @@
  *   rate       {attempt, rank, id?, rate}
  *   ready      {attempt, rank, id?, address?}
  *   phase      {attempt, phase, at_ms?, reason?}    setup | running | stopping
- *   lost       {attempt, rank, reason, code?, signal?, at_ms?, progress?, boot?}
- *                                          ends the attempt; progress: false
+ *   lost       {attempt, rank, reason, code?, signal?, at_ms?, progress?, boot?,
+ *               detail?, offer?}           ends the attempt; progress: false
  *                                          counts towards no_progress; boot: the
- *                                          word of model/boot_failure.h
+ *                                          word of model/boot_failure.h; offer:
+ *                                          its machine died before it ran
  *   released   {attempt, rank, id, at_ms?, paid_ms?, machine_free?}
  *                                          how long it is paid for, if not from
  *                                          created to at_ms; only what belongs

@@ -152,6 +152,16 @@ struct gpc_try {                    /* one attempt, for status and cost */
 	char *damage;               /* of the first of them, for people */
 	struct gpc_json *rest;
 };
+/* An offer of which nothing could be had, or whose machine died before it ran. */
+#define GPC_JOB_MAX_REFUSALS 16     /* that a state keeps: the newest */
+#define GPC_JOB_REFUSAL_MAX 480     /* bytes of why */
+struct gpc_refusal {
+	int attempt;                /* that wanted it last */
+	int times;                  /* that it was asked for */
+	int64_t at_ms;              /* the last time */
+	char *offer, *why;          /* PROVIDER/REGION/ZONE/TYPE/MARKET, and for people */
+	struct gpc_json *rest;
+};
 struct gpc_job_state {
 	int v;
 	int64_t n;                  /* number of the event that made it */
@@ -189,6 +199,7 @@ struct gpc_job_state {
 	GPC_VEC(struct gpc_node_tariff) tariffs;     /* of nodes */
 	GPC_VEC(struct gpc_intent) intents;
 	GPC_VEC(struct gpc_try) tries;
+	GPC_VEC(struct gpc_refusal) refused; /* oldest first */
 	struct gpc_json *rest;
 };
 int gpc_job_state_read(const struct gpc_json *j, struct gpc_job_state *ret_st,

@@ -52,6 +52,15 @@ static const struct gpc_bind try_fields[] = {
 	GPC_BIND(gpc_try, rest, REST),
 	GPC_BIND_LAST
 };
+static const struct gpc_bind refusal_fields[] = {
+	GPC_BIND(gpc_refusal, attempt, INT),
+	GPC_BIND(gpc_refusal, times, INT),
+	GPC_BIND(gpc_refusal, at_ms, I53),
+	GPC_BIND(gpc_refusal, offer, STR, .flags = GPC_BIND_REQUIRED),
+	GPC_BIND(gpc_refusal, why, STR),
+	GPC_BIND(gpc_refusal, rest, REST),
+	GPC_BIND_LAST
+};
 static const struct gpc_bind state_fields[] = {
 	GPC_BIND(gpc_job_state, v, INT, .flags = GPC_BIND_REQUIRED),
 	GPC_BIND(gpc_job_state, n, I53, .flags = GPC_BIND_REQUIRED),
@@ -101,6 +110,8 @@ static const struct gpc_bind state_fields[] = {
 		.sub_size = sizeof(struct gpc_intent)),
 	GPC_BIND(gpc_job_state, tries, VEC, .sub = try_fields,
 		.sub_size = sizeof(struct gpc_try)),
+	GPC_BIND(gpc_job_state, refused, VEC, .sub = refusal_fields,
+		.sub_size = sizeof(struct gpc_refusal)),
 	GPC_BIND(gpc_job_state, rest, REST),
 	GPC_BIND_LAST
 };

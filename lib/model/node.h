@@ -53,6 +53,8 @@ struct gpc_instance {
 	enum gpc_code why_code;      /* of a group: the class of that failure */
 	bool group;                  /* no machine: what starts machines (keep), which
 	                              * have its token */
+	enum gpc_code never_ran;     /* of a GONE one: it died before it could boot, as
+	                              * a create that fails so; 0 = not known to */
 };
 struct gpc_instances { struct gpc_instance *v; size_t n, cap; };
 void gpc_instances_clear(struct gpc_instances *x);

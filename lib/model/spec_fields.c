@@ -187,7 +187,7 @@ static const struct gpc_spec_field fields[] = {
 	"speed of the system disk", HINT, THEIRS, KIND(ENUM), RES(disk_tier),
 	.more = disk_tiers},
 {"resources", "network_tier", "standard or best", NULL,
-	"speed between nodes", HINT, THEIRS, KIND(ENUM), RES(network_tier),
+	"speed between nodes", BUILT, THEIRS, KIND(ENUM), RES(network_tier),
 	.more = network_tiers},
 {"resources", "local_disk", "[nvme|ssd][:]GB[+]", NULL, "local disks", HINT,
 	THEIRS, OWN(local_disk), RES(local_disk)},

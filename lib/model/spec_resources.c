@@ -11,8 +11,12 @@
 
 /* --- infra ------------------------------------------------------------------- */
 
+/* Those that are built, and those that files for SkyPilot name as well. */
 static const char *const providers[] = {
-	"local", "fake", "ssh", "slurm", "aws", "gcp", "alibaba", "azure", "k8s",
+#define X(name) #name,
+#include "model/providers.inc"
+#undef X
+	"ssh", "slurm", "gcp", "alibaba", "azure", "k8s",
 	"kubernetes", "lambda", "runpod", "nebius", "oci", "ibm", "cudo",
 	"paperspace", "fluidstack", "vast", "vsphere", "do", "scp",
 	"hyperbolic", "seeweb", "shadeform", "primeintellect",

@@ -19,8 +19,10 @@
 #include "provider/aws_notice.h"
 #include "provider/aws_offers.h"
 #include "provider/aws_params.h"
+#include "provider/aws_quota.h"
 #include "provider/aws_regions.h"
 #include "provider/aws_setup.h"
+#include "provider/aws_side.h"
 #include "provider/aws_tables.h"
 #include "provider/aws_way.h"
 
@@ -103,8 +105,8 @@ static int aws_offers(struct gpc_provider *p, const struct gpc_ask *ask,
 		return r;
 	if (ask->region && gpc_aws_sells_in(ask->region))
 		gpc_strv_add(&one, ask->region);
-	return gpc_aws_offers(&s->aws, one.n ? &one : &s->shops, ask, ret_offers,
-		err);
+	return gpc_aws_offers(&s->aws, one.n ? &one : &s->shops,
+		p->ctx->aws_reservations, ask, ret_offers, err);
 }
 
 static int aws_prepare(struct gpc_provider *p, struct gpc_launch *l,
@@ -166,6 +168,27 @@ static void in_order(struct gpc_instances *x)
 		qsort(x->v, x->n, sizeof(*x->v), compare_ids);
 }
 
+/* Not, where the answer is unclear: the same will be sent again. */
+static bool is_refusal(int r)
+{
+	return r != -GPC_ERATE && r != -GPC_ETIMEOUT && r != -GPC_ENET &&
+		r != -GPC_EIO && r != -GPC_ECANCELED;
+}
+
+/* What was made for a launch that came to nothing. What fails here is found by its
+ * tags. */
+static void end_unused(struct gpc_provider *p, const struct gpc_launch *l)
+{
+	struct state *s = p->state;
+	const char *name = gpc_json_get_str(gpc_json_get(l->rest, GPC_AWS_REST),
+		"side");
+	struct gpc_error why;
+
+	if (name && gpc_aws_side_end(&s->aws, l->offer.region,
+		p->ctx->store_id, name, NULL, &why) < 0)
+		gpc_log(p->ctx->log, GPC_VERBOSE, "%s", why.msg);
+}
+
 static int aws_create(struct gpc_provider *p, const struct gpc_launch *l,
 	struct gpc_instances *ret, struct gpc_error *err)
 {
@@ -179,6 +202,10 @@ static int aws_create(struct gpc_provider *p, const struct gpc_launch *l,
 
 	if (r == 0)
 		r = gpc_aws_ec2(&s->aws, &call, &xml, err);
+	if (r == -GPC_EQUOTA)
+		gpc_aws_quota_look(&s->aws, l, err);
+	if (r < 0 && is_refusal(r))
+		end_unused(p, l);
 	if (r == 0)
 		r = read_made(xml, l->offer.region, &made, err);
 	if (r == 0 && made.n != (size_t)l->count)
@@ -294,11 +321,32 @@ static const struct gpc_instance *find(const struct gpc_instances *in,
 	return NULL;
 }
 
+static void note_side(const struct gpc_instance *x, struct gpc_strv *names)
+{
+	const char *name = gpc_pairs_get(&x->tags, GPC_AWS_SIDE_TAG);
+
+	if (name && !gpc_strv_has(names, name))
+		gpc_strv_add(names, name);
+}
+
 static bool is_in(const char *id, const char *region)
 {
 	gpc_autostr *place = gpc_format("%s/", region);
 
 	return gpc_starts_with(id, place);
+}
+
+/* What lay beside machines that are gone; the last of them takes it along. */
+static int end_sides(struct gpc_provider *p, const char *region,
+	const struct gpc_strv *names, struct gpc_error *err)
+{
+	struct state *s = p->state;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < names->n; i++)
+		r = gpc_aws_side_end(&s->aws, region, p->ctx->store_id,
+			names->v[i], NULL, err);
+	return r;
 }
 
 /* One unknown id would fail the whole call, and one of another store must not be
@@ -310,7 +358,7 @@ static int end_in(struct gpc_provider *p, const char *region,
 	gpc_auto(gpc_instances) struct gpc_instances ours = {0};
 	gpc_auto(gpc_pairs) struct gpc_pairs params = {0};
 	gpc_autoptr(gpc_xml) *xml = NULL;
-	gpc_auto(gpc_strv) struct gpc_strv others = {0};
+	gpc_auto(gpc_strv) struct gpc_strv others = {0}, sides = {0};
 	size_t named = 0;
 	int r = gpc_aws_instances_list(&s->aws, region, p->ctx->store_id, &ours,
 		err);
@@ -321,6 +369,8 @@ static int end_in(struct gpc_provider *p, const char *region,
 
 		if (!x && is_in(ids[i], region) && strstr(ids[i], "/i-"))
 			gpc_strv_add(&others, ids[i]);
+		if (x && x->state == GPC_INSTANCE_GONE)
+			note_side(x, &sides);
 		if (!x || x->state == GPC_INSTANCE_GONE)
 			continue;
 		gpc_pairs_add(&params, name, strchr(x->id, '/') + 1);
@@ -330,6 +380,8 @@ static int end_in(struct gpc_provider *p, const char *region,
 		r = gpc_aws_ec2(&s->aws, &(struct gpc_aws_call){
 			.region = region, .action = "TerminateInstances",
 			.params = &params, .repeatable = true }, &xml, err);
+	if (r == 0)
+		r = end_sides(p, region, &sides, err);
 	return r < 0 || !others.n ? r :
 		gpc_aws_instances_foreign(&s->aws, region, &others, err);
 }
@@ -429,6 +481,20 @@ static int aws_ways(struct gpc_provider *p, struct gpc_instances *ret,
 	return 0;
 }
 
+static int aws_tidy(struct gpc_provider *p, size_t *ret_n,
+	struct gpc_error *err)
+{
+	struct state *s = p->state;
+	gpc_auto(gpc_strv) struct gpc_strv regions = {0};
+	int r = find_places(p, &regions, err);
+
+	*ret_n = 0;
+	for (size_t i = 0; r == 0 && i < regions.n; i++)
+		r = gpc_aws_side_end(&s->aws, regions.v[i], p->ctx->store_id,
+			NULL, ret_n, err);
+	return r;
+}
+
 static int aws_notice(struct gpc_provider *p, int64_t *ret_at_ms,
 	struct gpc_error *err)
 {
@@ -475,6 +541,7 @@ const struct gpc_provider_ops gpc_provider_aws = {
 	.caller = aws_caller,
 	.open_way = aws_open_way,
 	.ways = aws_ways,
+	.tidy = aws_tidy,
 	.console = aws_console,
 	.notice = aws_notice,
 	.setup = &gpc_aws_setup_ops,

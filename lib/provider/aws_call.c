@@ -118,26 +118,6 @@ static enum gpc_net_verdict judge(void *arg, const struct gpc_reply *reply,
 	return gpc_eq(code, "RequestExpired") ? expired(a, reply) : f.verdict;
 }
 
-static int find_url(const struct asking *a, struct gpc_url *to,
-	struct gpc_error *err)
-{
-	gpc_autostr *set = gpc_creds_setting(a->aws->creds, a->service,
-		"endpoint_url");
-	gpc_autostr *fips = gpc_creds_setting(a->aws->creds, NULL,
-		"use_fips_endpoint");
-	gpc_autostr *dual = gpc_creds_setting(a->aws->creds, NULL,
-		"use_dualstack_endpoint");
-	gpc_autostr *url = NULL;
-	int r = 0;
-
-	if (!set)
-		r = gpc_aws_endpoint(&(struct gpc_aws_place){
-			.service = a->service, .region = a->region,
-			.fips = gpc_eq_nocase(fips, "true"),
-			.dualstack = gpc_eq_nocase(dual, "true") }, &url, err);
-	return r < 0 ? r : gpc_url_parse(set ? set : url, to, err);
-}
-
 static int send(struct asking *a, struct gpc_request *request, bool repeatable,
 	struct gpc_reply *ret_reply, struct gpc_error *err)
 {
@@ -148,8 +128,12 @@ static int send(struct asking *a, struct gpc_request *request, bool repeatable,
 		.total_ms = TOTAL_MS, .max_body = MAX_BYTES,
 		.sign = sign, .judge = judge, .arg = a,
 	};
-	int r = find_url(a, &request->url, err);
+	gpc_autostr *url = NULL;
+	int r = gpc_creds_service_url(a->aws->creds, a->service, a->region,
+		&url, err);
 
+	if (r == 0)
+		r = gpc_url_parse(url, &request->url, err);
 	if (r == 0)
 		r = gpc_net_call(a->aws->net, &call, ret_reply, err);
 	return r < 0 && err && !err->http ? gpc_wrap(err, r, "%s", a->what) : r;

@@ -6,6 +6,7 @@
 
 #include "base/time.h"
 #include "provider/aws_launch.h"
+#include "provider/aws_quota.h"
 #include "provider/aws_regions.h"
 #include "provider/aws_tables.h"
 #include "provider/provider.h"
@@ -177,41 +178,22 @@ static void check_launch(struct checking *c, bool spot)
 
 /* --- quotas ------------------------------------------------------------------ */
 
-static const struct { const char *what, *on_demand, *spot; } families[] = {
-	{"quota of G", "L-DB2E81BA", "L-3819A6DF"},
-	{"quota of P", "L-417A185B", "L-7212CCBC"},
+static const struct { const char *what, *type; } families[] = {
+	{"quota of G", "g5.xlarge"},
+	{"quota of P", "p4d.24xlarge"},
 };
-
-/* An account that never had another has the default, which only another call says. */
-static int ask_quota(struct checking *c, const char *code, double *ret_n,
-	struct gpc_error *err)
-{
-	gpc_autoptr(gpc_json) *params = gpc_json_object(), *reply = NULL;
-	int r;
-
-	gpc_json_set_str(params, "ServiceCode", "ec2");
-	gpc_json_set_str(params, "QuotaCode", code);
-	r = gpc_aws_json(c->aws, "service_quotas", c->region,
-		"ServiceQuotasV20190624.GetServiceQuota", params, &reply, err);
-	if (r == -GPC_ENOTFOUND)
-		r = gpc_aws_json(c->aws, "service_quotas", c->region,
-			"ServiceQuotasV20190624.GetAWSDefaultServiceQuota", params,
-			&reply, err);
-	if (r == 0)
-		*ret_n = gpc_json_number_or(gpc_json_get(gpc_json_get(reply,
-			"Quota"), "Value"), 0);
-	return r;
-}
 
 static void check_quota(struct checking *c, size_t i)
 {
 	struct gpc_check_line *l = add(c, families[i].what);
 	struct gpc_error why = {0};
 	double on_demand = 0, spot = 0;
-	int r = ask_quota(c, families[i].on_demand, &on_demand, &why);
+	int r = gpc_aws_quota(c->aws, c->region,
+		gpc_aws_limit(families[i].type, false), &on_demand, &why);
 
 	if (r == 0)
-		r = ask_quota(c, families[i].spot, &spot, &why);
+		r = gpc_aws_quota(c->aws, c->region,
+			gpc_aws_limit(families[i].type, true), &spot, &why);
 	judge(l, r, &why);
 	if (r < 0) {
 		l->state = GPC_LINE_WARNING;
@@ -225,7 +207,7 @@ static void check_quota(struct checking *c, size_t i)
 		c->region);
 	gpc_hint(&l->why, "ask for more: aws service-quotas request-service-quota-"
 		"increase --service-code ec2 --quota-code %s --desired-value 8",
-		families[i].on_demand);
+		gpc_aws_limit(families[i].type, false));
 }
 
 static void check_prices(struct checking *c)

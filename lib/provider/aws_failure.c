@@ -10,7 +10,8 @@
 #define HINT_QUOTA "ask AWS for a higher vCPU quota of this family in this region " \
 	"(Service Quotas, EC2), or name another region or market"
 #define HINT_IAM "the permission is missing in IAM; `gpucloud check aws` shows whose"
-#define HINT_VPC "make a default VPC (aws ec2 create-default-vpc)"
+#define HINT_VPC "make a default VPC (aws ec2 create-default-vpc), or tag subnets " \
+	"with the key gpucloud"
 
 static const struct {
 	const char *code;
@@ -107,6 +108,13 @@ static const struct {
 	{"ConcurrentModification", {GPC_NET_RETRY, GPC_ENET, NULL}},
 	{"EntityTemporarilyUnmodifiable", {GPC_NET_RETRY, GPC_ENET, NULL}},
 	{"MalformedPolicyDocument", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},
+	/* It is there already, or somebody still uses it. */
+	{"InvalidPlacementGroup.Duplicate", {GPC_NET_FAILED, GPC_ECONFLICT, NULL}},
+	{"InvalidPlacementGroup.InUse", {GPC_NET_FAILED, GPC_ECONFLICT, NULL}},
+	{"InvalidPlacementGroup.Unknown", {GPC_NET_FAILED, GPC_ENOTFOUND, NULL}},
+	{"InvalidGroup.Duplicate", {GPC_NET_FAILED, GPC_ECONFLICT, NULL}},
+	{"InvalidPermission.Duplicate", {GPC_NET_FAILED, GPC_ECONFLICT, NULL}},
+	{"DependencyViolation", {GPC_NET_FAILED, GPC_ECONFLICT, NULL}},
 	/* Such a request can never work. */
 	{"VPCIdNotSpecified", {GPC_NET_FAILED, GPC_ECONFIG, HINT_VPC}},
 	{"MissingInput", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},
@@ -181,4 +189,23 @@ struct gpc_aws_failure gpc_aws_failure_of(const char *code, const char *message,
 		return (struct gpc_aws_failure){GPC_NET_RETRY, GPC_ENET, NULL};
 	/* Unknown codes go on: another offer may not have the problem. */
 	return (struct gpc_aws_failure){GPC_NET_FAILED, GPC_ECAPACITY, NULL};
+}
+
+/* Only what EC2 says of an instance that its host never started. */
+enum gpc_code gpc_aws_stillborn(const char *code)
+{
+	static const struct { const char *code; enum gpc_code is; } rows[] = {
+		{"Server.InsufficientInstanceCapacity", GPC_ECAPACITY},
+		{"Server.InternalError", GPC_ECAPACITY},
+		{"Client.VolumeLimitExceeded", GPC_EQUOTA},
+		{"Client.InstanceLimitExceeded", GPC_EQUOTA},
+		/* Mostly the key that its disk is encrypted with. */
+		{"Client.InternalError", GPC_EAUTH},
+		{"Client.InvalidSnapshot.NotFound", GPC_ECONFIG},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (gpc_eq(rows[i].code, code))
+			return rows[i].is;
+	return GPC_OK;
 }

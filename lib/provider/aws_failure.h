@@ -10,6 +10,9 @@ struct gpc_aws_failure {
 	enum gpc_code code;             /* see provider.h */
 	const char *hint;               /* what a person can do; or NULL */
 };
+/* stateReason of an instance that went from pending to terminated: what a create that
+ * fails so would be; GPC_OK for an end that says nothing of its kind. */
+enum gpc_code gpc_aws_stillborn(const char *code);
 /* code, message: as told; message may be "". Never fails. */
 struct gpc_aws_failure gpc_aws_failure_of(const char *code, const char *message,
 	int status);

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "net/endpoint_aws.h"
+#include "provider/aws_failure.h"
 #include "provider/aws_group.h"
 
 #define TAG_EXPIRES "gpucloud-expires"
@@ -97,6 +98,18 @@ void gpc_aws_instance_times(const char *created, struct gpc_instance *x)
 		x->expires_ms = expires_s * 1000;
 }
 
+/* EC2 mostly begins the message with the code; what it means for a person is added. */
+static char *reason(const char *code, const char *message)
+{
+	gpc_autostr *text = gpc_starts_with(message, code) ?
+		gpc_strdup(message) : gpc_format("%s: %s", code, message);
+	gpc_autostr *shown = gpc_str_printable(text, strnlen(text, 200));
+
+	return gpc_eq(code, "Client.InternalError") ? gpc_format("%s (mostly the "
+		"key that its disk is encrypted with may not be used)", shown) :
+		gpc_steal(&shown);
+}
+
 int gpc_aws_instance_read(const struct gpc_xml *item, const char *region,
 	struct gpc_instances *to, struct gpc_error *err)
 {
@@ -104,6 +117,7 @@ int gpc_aws_instance_read(const struct gpc_xml *item, const char *region,
 	const char *address = gpc_xml_text(item, "privateIpAddress");
 	const char *why = gpc_xml_text(item, "stateReason/message");
 	const char *group;
+	const char *code = gpc_xml_text(item, "stateReason/code");
 	struct gpc_instance *x;
 
 	if (!gpc_starts_with(id, "i-"))
@@ -120,7 +134,9 @@ int gpc_aws_instance_read(const struct gpc_xml *item, const char *region,
 	if (group && gpc_aws_group_token(group))
 		gpc_set_str(&x->token, gpc_aws_group_token(group));
 	if (*why)
-		x->why = gpc_str_printable(why, strnlen(why, 200));
+		x->why = reason(code, why);
+	if (x->state == GPC_INSTANCE_GONE)
+		x->never_ran = gpc_aws_stillborn(code);
 	return 0;
 }
 

@@ -3,8 +3,10 @@
 
 #include "base/parse.h"
 #include "base/str.h"
+#include "base/time.h"
 #include "provider/aws_boot.h"
 #include "provider/aws_group.h"
+#include "provider/aws_place.h"
 #include "provider/aws_tables.h"
 #include "provider/aws_tariff.h"
 
@@ -47,6 +49,44 @@ int gpc_aws_image_published(struct gpc_aws *aws, const char *region, bool arm,
 	return 0;
 }
 
+/* What can be known of an image before a machine is paid to try it. */
+static int check_image(const struct gpc_launch *l, const struct gpc_aws_type *t,
+	const char *image, const struct gpc_xml *x, struct gpc_error *err)
+{
+	const char *region = l->offer.region, *want = t->arm ? "arm64" : "x86_64";
+	const char *ends = gpc_xml_text(x, "deprecationTime");
+	int64_t ends_ms = 0;
+
+	if (!x)
+		return gpc_fail(err, GPC_ECONFIG, "there is no image %s in %s",
+			image, region);
+	if (!gpc_eq(gpc_xml_text(x, "imageState"), "available"))
+		return gpc_fail(err, GPC_ECONFIG, "image %s in %s is %.40s", image,
+			region, gpc_xml_text(x, "imageState"));
+	if (*gpc_xml_text(x, "platform"))
+		return gpc_fail(err, GPC_ECONFIG, "image %s is of %.40s, and has no "
+			"cloud-init, which starts a node", image,
+			gpc_xml_text(x, "platform"));
+	if (!*gpc_xml_text(x, "rootDeviceName"))
+		return gpc_fail(err, GPC_ECONFIG, "image %s in %s has no disk that "
+			"it starts from", image, region);
+	if (!gpc_eq(gpc_xml_text(x, "architecture"), want)) {
+		gpc_fail(err, GPC_ECONFIG, "image %s is for %.40s, and %s is %s",
+			image, gpc_xml_text(x, "architecture"), t->name, want);
+		gpc_hint(err, "name an image for %s, or another instance_type",
+			want);
+		return -GPC_ECONFIG;
+	}
+	if (*ends && gpc_parse_rfc3339(ends, &ends_ms, NULL) == 0 &&
+		ends_ms <= gpc_wall_ms()) {
+		gpc_fail(err, GPC_ECONFIG, "image %s in %s is deprecated since "
+			"%.40s", image, region, ends);
+		gpc_hint(err, "name a newer one in resources.image_id, or none");
+		return -GPC_ECONFIG;
+	}
+	return 0;
+}
+
 /* Whether the image is there and fits the machine, and where its disk hangs. */
 static int look_at_image(struct gpc_aws *aws, const struct gpc_launch *l,
 	const struct gpc_aws_type *t, const char *image, struct gpc_json *to,
@@ -55,24 +95,21 @@ static int look_at_image(struct gpc_aws *aws, const struct gpc_launch *l,
 	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
 	gpc_autoptr(gpc_xml) *xml = NULL;
 	const struct gpc_xml *x, *disk;
-	const char *want = t->arm ? "arm64" : "x86_64", *root;
+	const char *root;
 	int64_t gib = 0;
 	int r;
 
 	gpc_pairs_add(&p, "ImageId.1", image);
+	gpc_pairs_add(&p, "IncludeDeprecated", "true");
 	r = gpc_aws_ec2(aws, &(struct gpc_aws_call){ .region = l->offer.region,
 		.action = "DescribeImages", .params = &p, .repeatable = true },
 		&xml, err);
+	x = gpc_xml_get(xml, "imagesSet/item");
+	if (r == 0)
+		r = check_image(l, t, image, x, err);
 	if (r < 0)
 		return r;
-	x = gpc_xml_get(xml, "imagesSet/item");
 	root = gpc_xml_text(x, "rootDeviceName");
-	if (!*root)
-		return gpc_fail(err, GPC_ECONFIG, "image %s in %s has no disk that "
-			"it starts from", image, l->offer.region);
-	if (!gpc_eq(gpc_xml_text(x, "architecture"), want))
-		return gpc_fail(err, GPC_ECONFIG, "image %s is for %s, and %s is "
-			"%s", image, gpc_xml_text(x, "architecture"), t->name, want);
 	disk = gpc_xml_get(x, "blockDeviceMapping/item");
 	while (disk && !gpc_eq(gpc_xml_text(disk, "deviceName"), root))
 		disk = gpc_xml_again(disk);
@@ -101,11 +138,13 @@ static int choose_disk(const struct gpc_launch *l, struct gpc_json *to,
 	return 0;
 }
 
-/* Now that the disk is known. */
-static void set_tariff(struct gpc_launch *l, int64_t disk_gib)
+/* Now that disk and network are known. */
+static void set_tariff(struct gpc_launch *l, const struct gpc_json *made)
 {
 	gpc_tariff_clear(&l->offer.tariff);
-	gpc_aws_tariff(l->offer.region, l->offer.price, disk_gib, true,
+	gpc_aws_tariff(l->offer.region, l->offer.price,
+		gpc_json_get_int(made, "disk_gib", 0),
+		!gpc_json_bool_or(gpc_json_get(made, "private"), false),
 		&l->offer.tariff);
 }
 
@@ -136,10 +175,12 @@ int gpc_aws_launch_prepare(struct gpc_aws *aws, struct gpc_launch *l,
 	}
 	if (r == 0)
 		r = gpc_aws_user_data(l, &data, err);
+	if (r == 0)     /* last: it may make something */
+		r = gpc_aws_place(aws, l, &t, made, err);
 	if (r < 0)
 		return r;
 	gpc_json_set_str(made, "user_data", data);
-	set_tariff(l, gpc_json_get_int(made, "disk_gib", 0));
+	set_tariff(l, made);
 	gpc_json_set(l->rest, GPC_AWS_REST, gpc_steal(&made));
 	return 0;
 }

@@ -6,6 +6,8 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "provider/aws_launch.h"
+#include "provider/aws_quota.h"
+#include "provider/aws_reserved.h"
 #include "provider/aws_tables.h"
 #include "provider/aws_tariff.h"
 #include "provider/offer_fit.h"
@@ -19,17 +21,45 @@
 #define SELF_ARM false
 #endif
 
-static void fill(const struct gpc_aws_type *t, const char *region, bool spot,
-	struct gpc_offer *o)
+void gpc_aws_offer_fill(const struct gpc_aws_type *t, const char *region,
+	const char *market, struct gpc_offer *o)
 {
+	const char *limit = gpc_aws_limit(t->name, gpc_eq(market, "spot"));
+
 	*o = (struct gpc_offer){
 		.provider = gpc_strdup("aws"), .region = gpc_strdup(region),
 		.instance_type = gpc_strdup(t->name),
-		.market = gpc_strdup(spot ? "spot" : "on-demand"),
+		.market = gpc_strdup(market),
 		.gpu = t->gpu[0] ? gpc_strdup(t->gpu) : NULL, .gpus = t->gpus,
 		.gpu_memory_gb = t->gpu_memory_gb, .cpus = t->cpus,
-		.memory_bytes = t->memory_bytes,
+		.memory_bytes = t->memory_bytes, .rest = gpc_json_object(),
 	};
+	if (limit)
+		gpc_json_set_str(o->rest, "limit", limit);
+}
+
+char *gpc_aws_offer_misfit(const struct gpc_ask *ask,
+	const struct gpc_aws_type *t, const struct gpc_offer *o)
+{
+	char *why = gpc_offer_misfit(ask, o, true);
+
+	if (why || t->arm == SELF_ARM)
+		return why;
+	return gpc_format("%s is %s, and nodes run this gpucloud, which is not: "
+		"submit from a machine that is", t->name, t->arm ? "arm64" :
+		"x86_64");
+}
+
+void gpc_aws_offer_charge(const struct gpc_ask *ask, struct gpc_offer *o)
+{
+	gpc_aws_tariff(o->region, o->price, ask->disk_bytes ?
+		(int64_t)((ask->disk_bytes + GIB - 1) / GIB) :
+		GPC_AWS_DISK_LEAST_GIB, true, &o->tariff);
+}
+
+static const char *market_of(const struct gpc_ask *ask)
+{
+	return ask->spot ? "spot" : "on-demand";
 }
 
 /* The built-in offers of a region; those that fit are still without a zone. */
@@ -41,18 +71,14 @@ static void built_in(const char *region, const struct gpc_ask *ask,
 	for (size_t i = 0; gpc_aws_type_at(i, &t); i++) {
 		struct gpc_offer o;
 
-		fill(&t, region, ask->spot, &o);
+		gpc_aws_offer_fill(&t, region, market_of(ask), &o);
 		/* Of a spot machine only until its own price is asked for. */
 		if (!gpc_aws_price(region, t.name, &o.price, &o.price_ms)) {
 			gpc_offer_clear(&o);
 			continue;
 		}
 		o.price_source = gpc_strdup("built in");
-		o.why_not = gpc_offer_misfit(ask, &o, true);
-		if (!o.why_not && t.arm != SELF_ARM)
-			o.why_not = gpc_format("%s is for programs of another "
-				"architecture than this gpucloud's, which its "
-				"nodes run", t.name);
+		o.why_not = gpc_aws_offer_misfit(ask, &t, &o);
 		/* The cheapest machine must not be one that most jobs die on. */
 		if (!o.why_not && t.memory_bytes < USUAL && !ask->memory_bytes &&
 			!ask->instance_type)
@@ -176,7 +202,7 @@ static size_t spread(const struct gpc_offer *wants, const struct gpc_ask *ask,
 			!gpc_aws_type_find(f->type, &t))
 			continue;
 		o = gpc_vec_push(to);
-		fill(&t, wants->region, ask->spot, o);
+		gpc_aws_offer_fill(&t, wants->region, market_of(ask), o);
 		o->zone = gpc_strdup(f->zone);
 		o->price = price ? price->price : wants->price;
 		o->price_ms = price ? price->at_ms : wants->price_ms;
@@ -184,9 +210,7 @@ static size_t spread(const struct gpc_offer *wants, const struct gpc_ask *ask,
 		o->why_not = gpc_offer_misfit(ask, o, true);
 		if (!o->why_not && ask->spot && !price)
 			o->why_not = gpc_format("no spot price in %s", f->zone);
-		gpc_aws_tariff(wants->region, o->price, ask->disk_bytes ?
-			(int64_t)((ask->disk_bytes + GIB - 1) / GIB) :
-			GPC_AWS_DISK_LEAST_GIB, true, &o->tariff);
+		gpc_aws_offer_charge(ask, o);
 		n++;
 	}
 	return n;
@@ -225,7 +249,7 @@ static void move(struct gpc_offers *from, struct gpc_offers *to)
 }
 
 int gpc_aws_offers(struct gpc_aws *aws, const struct gpc_strv *regions,
-	const struct gpc_ask *ask, struct gpc_offers *ret_offers,
+	const char *reservations, const struct gpc_ask *ask, struct gpc_offers *ret_offers,
 	struct gpc_error *err)
 {
 	gpc_auto(gpc_offers) struct gpc_offers offers = {0}, zoned = {0};
@@ -234,8 +258,10 @@ int gpc_aws_offers(struct gpc_aws *aws, const struct gpc_strv *regions,
 	for (size_t i = 0; r == 0 && i < regions->n; i++) {
 		size_t fitting = 0;
 
+		r = gpc_aws_reserved(aws, regions->v[i], reservations, ask,
+			&zoned, err);
 		built_in(regions->v[i], ask, &offers, &fitting);
-		if (fitting)
+		if (r == 0 && fitting)
 			r = look_up(aws, regions->v[i], ask, &offers, &zoned,
 				err);
 	}

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/encode.h"
 #include "provider/aws_launch.h"
+#include "provider/aws_side.h"
 
 #define TOKEN_MAX 64             /* of RunInstances */
 #define TOKEN_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz" \
@@ -48,27 +49,102 @@ char *gpc_aws_tag_value(const char *text)
 	return value;
 }
 
-static void add_tags(const struct gpc_launch *l, bool spot,
+/* TagSpecification.i of one kind of resource. */
+static void tag_kind(const struct gpc_launch *l, const char *kind, size_t i,
+	const char *side, const struct form *f)
+{
+	gpc_auto(gpc_pairs) struct gpc_pairs tags = {0};
+	size_t k = 1;
+
+	gpc_pairs_copy(&tags, &l->tags);
+	gpc_pairs_set(&tags, "Name", l->name);
+	if (side)
+		gpc_pairs_set(&tags, GPC_AWS_SIDE_TAG, side);
+	add(f, kind, "TagSpecification.%zu.ResourceType", i);
+	gpc_vec_each(tag, &tags) {
+		gpc_autostr *value = gpc_aws_tag_value(tag->value);
+
+		add(f, tag->key, "TagSpecification.%zu.Tag.%zu.Key", i, k);
+		add(f, value, "TagSpecification.%zu.Tag.%zu.Value", i, k++);
+	}
+}
+
+void gpc_aws_params_tags(const struct gpc_launch *l, const char *kind,
+	struct gpc_pairs *to)
+{
+	tag_kind(l, kind, 1, l->name, &(struct form){ to, "" });
+}
+
+static void add_tags(const struct gpc_launch *l, const struct gpc_json *made,
 	const struct form *f)
 {
 	static const char *const kinds[] = { "instance", "volume",
 		"network-interface", "spot-instances-request" };
-	size_t n = sizeof(kinds) / sizeof(*kinds) - !spot;
+	bool spot = gpc_eq(l->offer.market, "spot");
 
-	for (size_t i = 1; i <= n; i++) {
-		size_t k = 1;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds) - !spot; i++)
+		tag_kind(l, kinds[i], i + 1, gpc_json_get_str(made, "side"), f);
+}
 
-		add(f, kinds[i - 1], "TagSpecification.%zu.ResourceType", i);
-		gpc_vec_each(tag, &l->tags) {
-			gpc_autostr *value = gpc_aws_tag_value(tag->value);
+/* What was paid for before: EC2 takes it from there, or refuses. */
+static void add_reservation(const struct gpc_launch *l, const struct form *f)
+{
+	const char *id = gpc_json_get_str(l->offer.rest, "reservation");
 
-			add(f, tag->key, "TagSpecification.%zu.Tag.%zu.Key", i, k);
-			add(f, value, "TagSpecification.%zu.Tag.%zu.Value", i,
-				k++);
-		}
-		add(f, "Name", "TagSpecification.%zu.Tag.%zu.Key", i, k);
-		add(f, l->name, "TagSpecification.%zu.Tag.%zu.Value", i, k);
-	}
+	if (!id)
+		return;
+	if (gpc_json_bool_or(gpc_json_get(l->offer.rest, "block"), false))
+		add(f, "capacity-block", "InstanceMarketOptions.MarketType");
+	add(f, id, "CapacityReservationSpecification.CapacityReservationTarget."
+		"CapacityReservationId");
+}
+
+static void add_groups(const struct gpc_json *made, const char *start,
+	const struct form *f)
+{
+	const struct gpc_json *x = gpc_json_first(gpc_json_get(made, "groups"));
+
+	for (int i = 1; x; x = gpc_json_next(x), i++)
+		add(f, gpc_json_str(x), "%sSecurityGroupId.%d", start, i);
+}
+
+/* A public address may only be asked for where the card is the only one. */
+static void add_card(const struct gpc_json *made, const struct gpc_json *card,
+	int i, const struct form *f)
+{
+	gpc_autostr *start = gpc_format("NetworkInterface.%d.", i);
+	gpc_autostr *index = gpc_format("%lld",
+		(long long)gpc_json_get_int(card, "card", 0));
+	gpc_autostr *device = gpc_format("%lld",
+		(long long)gpc_json_get_int(card, "device", 0));
+	bool only = i == 1 && !gpc_json_next(card);
+
+	add(f, gpc_json_get_str(card, "type"), "%sInterfaceType", start);
+	add(f, index, "%sNetworkCardIndex", start);
+	add(f, device, "%sDeviceIndex", start);
+	add(f, gpc_json_get_str(made, "subnet"), "%sSubnetId", start);
+	add(f, "true", "%sDeleteOnTermination", start);
+	if (only)
+		add(f, gpc_json_bool_or(gpc_json_get(made, "public"), false) ?
+			"true" : "false", "%sAssociatePublicIpAddress", start);
+	add_groups(made, start, f);
+}
+
+static void add_network(const struct gpc_json *made, const struct form *f)
+{
+	const struct gpc_json *cards = gpc_json_get(made, "cards");
+	const char *cluster = gpc_json_get_str(made, "cluster");
+	const char *subnet = gpc_json_get_str(made, "subnet");
+	const struct gpc_json *x = gpc_json_first(cards);
+
+	if (cluster)
+		add(f, cluster, "Placement.GroupName");
+	if (!x && subnet)
+		add(f, subnet, "SubnetId");
+	if (!x)
+		add_groups(made, "", f);
+	for (int i = 1; x; x = gpc_json_next(x), i++)
+		add_card(made, x, i, f);
 }
 
 static void add_market(const struct gpc_launch *l, const struct form *f)
@@ -119,7 +195,9 @@ int gpc_aws_params_machine(const struct gpc_launch *l, const char *prefix,
 	add(&f, "2", "MetadataOptions.HttpPutResponseHopLimit");
 	add_market(l, &f);
 	add_disk(made, &f);
-	add_tags(l, gpc_eq(l->offer.market, "spot"), &f);
+	add_network(made, &f);
+	add_reservation(l, &f);
+	add_tags(l, made, &f);
 	return 0;
 }
 

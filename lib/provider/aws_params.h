@@ -3,6 +3,9 @@
 #include "base/map.h"
 #include "model/node.h"
 
+/* TagSpecification.1 for another kind of resource of the same job. */
+void gpc_aws_params_tags(const struct gpc_launch *l, const char *kind,
+	struct gpc_pairs *to);
 /* The parameters of RunInstances, of a launch that was prepared (aws_launch.h). They
  * follow from the launch alone: a repeat with its token has to be the same. */
 int gpc_aws_params_launch(const struct gpc_launch *l, struct gpc_pairs *to,

@@ -9,6 +9,7 @@
 #include "net/cidr.h"
 #include "net/endpoint_aws.h"
 #include "provider/aws_instances.h"
+#include "provider/aws_side.h"
 
 #define TAG_STORE "gpucloud-store"
 #define TAG_JOB "gpucloud-job"
@@ -233,6 +234,13 @@ int gpc_aws_way_open(struct gpc_aws *aws, const struct gpc_aws_way *way,
 
 struct pages { const char *region; struct gpc_instances *to; };
 
+static void drop_last(struct gpc_instances *to)
+{
+	gpc_auto(gpc_instances) struct gpc_instances gone = {0};
+
+	*gpc_vec_push(&gone) = to->v[--to->n];
+}
+
 static int read_page(void *arg, const struct gpc_xml *page, struct gpc_error *err)
 {
 	const struct pages *p = arg;
@@ -253,6 +261,11 @@ static int read_page(void *arg, const struct gpc_xml *page, struct gpc_error *er
 		for (; t; t = gpc_xml_again(t))
 			gpc_pairs_set(&i->tags, gpc_xml_text(t, "key"),
 				gpc_xml_text(t, "value"));
+		/* That is no way from outside, and goes with its machines. */
+		if (gpc_pairs_has(&i->tags, GPC_AWS_SIDE_TAG)) {
+			drop_last(p->to);
+			continue;
+		}
 		expires = gpc_pairs_get(&i->tags, TAG_EXPIRES);
 		if (expires && gpc_parse_i64(expires, 0, INT64_MAX / 1000,
 			TAG_EXPIRES, &expires_s, NULL) == 0)

@@ -201,6 +201,8 @@ static const char *gone_why(const struct gpc_fake_node *n, const char *dir,
 {
 	if (n->gone_boot_ms)
 		return n->why;
+	if (n->stillborn)
+		return "no such machine was free after all";
 	if (n->dies_boot_ms && now >= n->dies_boot_ms)
 		return "its host failed";
 	if (n->ends_boot_ms && now >= n->ends_boot_ms)
@@ -224,6 +226,7 @@ static void add_instance(const struct gpc_fake_node *n, const char *dir,
 	x->created_ms = n->created_ms;
 	x->expires_ms = n->expires_ms;
 	x->why = gpc_strdup(why);
+	x->never_ran = n->stillborn ? GPC_ECAPACITY : GPC_OK;
 }
 
 static struct gpc_fake_node *find_node(struct gpc_fake_nodes *nodes,
@@ -276,6 +279,7 @@ static void fill_node(struct gpc_fake_node *n, const struct gpc_launch *l,
 	n->expires_ms = l->expires_ms;
 	if (l->expires_ms)
 		n->ends_boot_ms = c->now + (l->expires_ms - n->created_ms);
+	n->stillborn = f->fault == GPC_FAKE_STILLBORN;
 	if (f->fault == GPC_FAKE_HIDE)
 		n->hidden_boot_ms = c->now + f->ms;
 	if (f->fault == GPC_FAKE_DIE && (!f->index || f->index == index + 1))

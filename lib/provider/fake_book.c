@@ -29,7 +29,8 @@ const char *const gpc_fake_how_names[] = {
 	[GPC_FAKE_REFUSED] = "refused",
 	[GPC_FAKE_UNREACHABLE] = "unreachable",
 	[GPC_FAKE_LOST_ANSWER] = "lost_answer", [GPC_FAKE_SLOW] = "slow",
-	[GPC_FAKE_HIDE] = "hide", [GPC_FAKE_DIE] = "die", NULL
+	[GPC_FAKE_HIDE] = "hide", [GPC_FAKE_DIE] = "die",
+	[GPC_FAKE_STILLBORN] = "stillborn", NULL
 };
 
 #define FAULT(field, ...) GPC_BIND(gpc_fake_fault, field, __VA_ARGS__)
@@ -72,6 +73,7 @@ static const struct gpc_bind node_table[] = {
 	NODE(hidden_boot_ms, I64, .flags = 0),
 	NODE(dies_boot_ms, I64, .flags = 0),
 	NODE(gone_boot_ms, I64, .flags = 0),
+	NODE(stillborn, BOOL, .flags = 0),
 	NODE(booted, BOOL, .flags = 0),
 	NODE(console, STR, .flags = 0),
 	NODE(why, STR, .flags = 0),

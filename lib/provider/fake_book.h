@@ -41,6 +41,7 @@ enum gpc_fake_how {
 	GPC_FAKE_HIDE,        /* create: lists do not show the nodes for ms */
 	GPC_FAKE_DIE,         /* create: they are gone after ms; list: those that
 	                       * run are gone */
+	GPC_FAKE_STILLBORN,   /* create: done, but no node ever runs */
 };
 struct gpc_fake_fault {
 	enum gpc_fake_op op;
@@ -77,6 +78,7 @@ struct gpc_fake_node {
 	int64_t hidden_boot_ms;      /* not listed before; 0 = at once */
 	int64_t dies_boot_ms;        /* 0 = not by a fault */
 	int64_t gone_boot_ms;        /* released or dead since; 0 = it runs */
+	bool stillborn;              /* it never ran */
 	bool booted;                 /* an agent was started for it */
 	char *why;                   /* why it is gone */
 	char *console;               /* what a test made it say; or NULL */

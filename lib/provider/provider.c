@@ -5,17 +5,17 @@
 #include "base/str.h"
 
 #define X(name) extern const struct gpc_provider_ops gpc_provider_##name;
-#include "provider/providers.inc"
+#include "model/providers.inc"
 #undef X
 
 static const struct gpc_provider_ops *const all[] = {
 #define X(name) &gpc_provider_##name,
-#include "provider/providers.inc"
+#include "model/providers.inc"
 #undef X
 };
 static const char *const names[] = {
 #define X(name) #name,
-#include "provider/providers.inc"
+#include "model/providers.inc"
 #undef X
 };
 enum { N_ALL = sizeof(all) / sizeof(*all) };

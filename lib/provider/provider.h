@@ -1,5 +1,5 @@
 /* Where nodes come from. A provider is one .c file with one exported symbol,
- * its ops record, plus one word in lib/provider/meson.build.
+ * its ops record, plus one word in lib/meson.build.
  *
  * Rules: no printing, no sleeping, no polling, no retry, no getenv, no mutable
  * statics. Waiting, retries and failover live in core. Failures are classified:
@@ -46,6 +46,7 @@ struct gpc_provider_context {             /* all borrowed, must outlive it */
 	const char *aws_regions;          /* aws.regions; or NULL */
 	bool thorough;                    /* lists look for groups wherever they may
 	                                   * be, not only where any is known */
+	const char *aws_reservations;     /* aws.reservations; or NULL */
 	const struct gpc_cancel *cancel;  /* ends what waits for a service; or NULL */
 };
 struct gpc_provider;
@@ -109,6 +110,11 @@ struct gpc_provider_ops {
 	/* What was made so, with our store's tag, as instances; destroy takes their ids, and
 	 * what a node still has stays until a later one. */
 	int (*ways)(struct gpc_provider *p, struct gpc_instances *ret,
+		struct gpc_error *err);
+	/* Optional: ends what was made beside nodes (placement groups and the like)
+	 * with our store's tag, unless a node still uses it. It costs nothing, and goes
+	 * with its last node as a rule. *ret_n: how much that was. */
+	int (*tidy)(struct gpc_provider *p, size_t *ret_n,
 		struct gpc_error *err);
 	/* Optional, on a node itself: when it will be taken back, by the wall clock; 0
 	 * while nothing is said. Asked every few seconds; may take some. */

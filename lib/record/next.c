@@ -144,6 +144,9 @@ bool gpc_state_may_retry(const struct gpc_job_state *st,
 	const struct gpc_recovery_policy *policy, enum gpc_reason reason,
 	int code, int signal)
 {
+	/* Its machine died before it ran: nothing of the job's did. */
+	if (reason == GPC_REASON_NO_CAPACITY || reason == GPC_REASON_QUOTA)
+		return true;
 	if (policy->none)
 		return false;
 	switch (gpc_reason_retry(reason)) {

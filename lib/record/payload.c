@@ -26,7 +26,8 @@ static const struct gpc_bind intent_fields[] = {
 	FIELD(request, JSON, NEED), GPC_BIND_LAST
 };
 static const struct gpc_bind void_fields[] = {
-	FIELD(intent, I53, NEED), GPC_BIND_LAST
+	FIELD(intent, I53, NEED), FIELD(offer, STR), FIELD(detail, STR),
+	GPC_BIND_LAST
 };
 static const struct gpc_bind created_node_fields[] = {
 	GPC_BIND(gpc_node, rank, INT, NEED),
@@ -63,7 +64,8 @@ static const struct gpc_bind phase_fields[] = {
 static const struct gpc_bind lost_fields[] = {
 	FIELD(attempt, INT, NEED), FIELD(rank, INT), REASON(NEED),
 	FIELD(code, INT), FIELD(signal, INT), FIELD(at_ms, I53),
-	FIELD(ran_ms, I53), FIELD(boot, STR), GPC_BIND_LAST
+	FIELD(ran_ms, I53), FIELD(boot, STR), FIELD(offer, STR),
+	FIELD(detail, STR), GPC_BIND_LAST
 };
 static const struct gpc_bind released_fields[] = {
 	FIELD(attempt, INT, NEED), FIELD(rank, INT, NEED), FIELD(id, STR, NEED),

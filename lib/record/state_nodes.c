@@ -113,6 +113,43 @@ static void drop_old_nodes(struct gpc_job_state *st)
 	drop_old_tariffs(st);
 }
 
+static void refusal_clear(struct gpc_refusal *x)
+{
+	free(x->offer);
+	free(x->why);
+	gpc_json_free(x->rest);
+}
+
+/* What could not be had, and why, for people; the same again counts. */
+static void note_refusal(const struct gpc_step *s)
+{
+	struct gpc_job_state *st = s->st;
+	struct gpc_refusal x = {0};
+
+	if (!s->p->offer)
+		return;
+	for (size_t i = 0; i < st->refused.n; i++) {
+		if (!gpc_eq(st->refused.v[i].offer, s->p->offer))
+			continue;
+		x = st->refused.v[i];
+		gpc_vec_remove(&st->refused, i);
+		break;
+	}
+	if (!x.offer && st->refused.n >= GPC_JOB_MAX_REFUSALS) {
+		refusal_clear(&st->refused.v[0]);
+		gpc_vec_remove(&st->refused, 0);
+	}
+	if (!x.offer)
+		x.offer = gpc_steal(&s->p->offer);
+	free(x.why);
+	x.why = s->p->detail ? gpc_str_printable(s->p->detail,
+		strnlen(s->p->detail, GPC_JOB_REFUSAL_MAX)) : NULL;
+	x.attempt = st->attempt;
+	x.at_ms = s->at_ms;
+	x.times += x.times < INT32_MAX;
+	*gpc_vec_push(&st->refused) = x;
+}
+
 /* Ends the current attempt, once. */
 static void close_try(const struct gpc_step *s)
 {
@@ -203,6 +240,7 @@ int gpc_on_void(struct gpc_step *s, struct gpc_error *err)
 		return gpc_fail(err, GPC_EPROTO, "intent %lld is not open",
 			(long long)s->p->intent);
 	drop_intent(s->st, x);
+	note_refusal(s);
 	return 0;
 }
 
@@ -368,6 +406,7 @@ int gpc_on_lost(struct gpc_step *s, struct gpc_error *err)
 	else if (progress)
 		st->no_progress++;
 	close_try(s);
+	note_refusal(s);
 	drain_nodes(st);
 	if (!st->cancel)
 		st->reason = GPC_REASON_NONE;

@@ -9,6 +9,7 @@ control() { # PATH [JSON]
 	curl -sf ${2:+-d "$2"} "$FAKE_CONTROL/_control/$1"
 }
 export AWS_ENDPOINT_URL_EC2="$FAKE_EC2" AWS_ENDPOINT_URL_SSM="$FAKE_SSM" \
+	AWS_ENDPOINT_URL_SERVICE_QUOTAS="$FAKE_SERVICEQUOTAS" \
 	AWS_ENDPOINT_URL_S3="$FAKE_S3" AWS_ENDPOINT_URL_IAM="$FAKE_IAM" \
 	AWS_ENDPOINT_URL_STS="$FAKE_STS" \
 	AWS_ENDPOINT_URL_CHECKIP="$FAKE_CHECKIP" AWS_EC2_METADATA_DISABLED=true \
@@ -37,6 +38,15 @@ control config '{"ec2": {"profiles": []}}' >/dev/null
 run gpc setup aws -y
 is "$rc" 0 "setup makes bucket, role and profile" || note "$err"
 
+# Two regions without a default network; one of them has subnets of its own.
+control config '{"ec2": {"default_vpc": false, "vpcs": [{"id": "vpc-own",
+	"region": "us-west-2", "subnets": [
+	{"id": "subnet-full", "zone": "us-west-2a", "free": 0, "tags": {"gpucloud": ""}},
+	{"id": "subnet-own", "zone": "us-west-2b", "tags": {"gpucloud": ""}}]}]}}' >/dev/null
+gpc offers --infra aws/us-west-2 >/dev/null
+gpc offers --infra aws/eu-central-1 >/dev/null
+control config '{"ec2": {"default_vpc": true}}' >/dev/null
+
 # --- before money is spent --------------------------------------------------
 run gpc submit -y --infra aws --store "file://$T/folder" -- true
 is "$rc:$(machines length)" 3:0 "a folder of this machine is no store for one of EC2's"
@@ -51,7 +61,19 @@ run gpc offers --infra aws --gpus A10G:1 -o json
 is "$(printf '%s' "$out" | jq -c '[.rows[] | select(.fits) | .zone]')" \
 	'["us-east-1a","us-east-1b","us-east-1c"]' "an offer for each zone that has it"
 
+for words in "--instance-type g5.xlrge|did you mean g5.xlarge" \
+	"--infra aws/us-est-1|did you mean us-east-1" "--gpus A10G:3|nearest: aws: g5.12xlarge" \
+	"--infra aws/eu-central-1|a default network"; do
+	# shellcheck disable=SC2086  # options
+	run gpc submit -y --infra aws ${words%%|*} -- true
+	like "$err" "${words##*|}" "what cannot be had says what is near: ${words%%|*}"
+done
+[ "$rc" -ne 0 ] && [ "$(machines length)" = 0 ] && [ "${#err}" -lt 3000 ]
+ok $? "and nothing is bought for it"
+
 # --- from offer to release --------------------------------------------------
+calls() { control "requests?service=ec2" | jq '.requests | length'; }
+before=$(calls)
 run gpc submit -y --infra aws --name first -- sh -c 'echo on "$(cat /proc/sys/kernel/ostype)"
 	echo oops >&2; exit 7'
 is "$rc:$out" "7:on Linux" "a job runs on a machine of EC2 and its exit code arrives"
@@ -78,9 +100,9 @@ like "$(gpc cost first)" "of that: machine .*, disk .*, address " "and cost show
 is "$(control "written?id=$(machines '.[0].id')" |
 	jq -r '[.files[] | split("/")[:3] | join("/")] | unique | join(" ")')" var/lib/gpucloud \
 	"nothing is installed: one folder holds all that was written there"
-calls=$(control "requests?service=ec2" | jq '.requests | length')
+calls=$(($(calls) - before))
 note "requests to EC2 for all of this: $calls"
-[ "$calls" -lt 40 ]
+[ "$calls" -lt 25 ]
 ok $? "few requests"
 
 # --- no capacity, a lost answer, two nodes ----------------------------------
@@ -97,6 +119,53 @@ like "$out" "rank 1 of 2" "both of them"
 is "$(($(machines length) - before))" 2 "a lost answer buys nothing twice"
 is "$(machines 'map(select(.zone == "us-east-1a")) | length')" 1 \
 	"the zone without capacity sold nothing more"
+is "$(gpc status pair -o json | jq -r '.refused | map(.offer + " " + (.why | match("[A-Z]\\w+Capacity").string)) | join(",")')" \
+	"aws/us-east-1/us-east-1a/t3.small/on-demand InsufficientInstanceCapacity" \
+	"and status keeps what was refused"
+
+# --- what dies before it runs, and what is too much ---------------------------
+afresh
+control config '{"ec2": {"capacity": {}, "quotas": {"us-east-1/L-DB2E81BA": 0}, "dies": {
+	"us-east-1a/*": "Server.InsufficientInstanceCapacity"}}}' >/dev/null
+run gpc submit -y --infra aws --name stillborn -- true
+is "$rc" 0 "a machine that dies at launch is an offer that was not to be had"
+like "$(gpc status stillborn)" "died before it ran" "and status says so"
+before=$(asked RunInstances)
+run gpc submit -y --infra aws --gpus A10G:1 -- true
+is "$rc:$(($(asked RunInstances) - before))" 125:1 "a limit that is too low is asked for once"
+like "$err" "quota-code L-DB2E81BA" "and it is said how one asks for more"
+control config '{"ec2": {"quotas": {}, "dies": {}}}' >/dev/null
+
+# --- waiting for capacity ------------------------------------------------------
+control config '{"ec2": {"capacity": {"*": 0}}}' >/dev/null
+patient=$(gpc submit -q -y -d --name patient --infra aws -- true)
+cat >brief.yaml <<'Y'
+resources: {infra: aws}
+run: "true"
+recovery: {wait_capacity: 1s}
+Y
+run gpc submit -q -y brief.yaml
+is "$rc:$(printf '%s\n' "$err" | sed -n 's/.*FAILED: \([a-z_]*\).*/\1/p')" 125:no_capacity "capacity is waited for as long as the spec says"
+control config '{"ec2": {"capacity": {}}}' >/dev/null
+run gpc wait "$patient"
+is "$rc" 0 "or until there is some"
+
+# --- networks, EFA, what is reserved ------------------------------------------
+run gpc submit -y --infra aws/us-west-2 --name own -- true
+is "$rc:$(machines 'max_by(.launched).zone')" 0:us-west-2b "subnets of one's own are found by their tag"
+like "$err" "store is in us-east-1 and the machine in us-west-2" "another region than the store's is said"
+run gpc submit -y --infra aws --instance-type p5.48xlarge --nodes 2 -- true
+like "$err" "network_tier: standard" "cards without a way to the store are refused"
+run gpc submit -y --infra aws --instance-type g5.12xlarge --nodes 2 --name efa -- true
+is "$rc:$(machines 'map(select(.tags["gpucloud-side"])) | length')" 0:2 "several machines talk by EFA"
+is "$(asked CreatePlacementGroup):$(control machines | jq -c .groups)" '1:[]' \
+	"their group goes with them"
+control config '{"ec2": {"reservations": [{"id": "cr-1", "type": "g5.xlarge",
+	"zone": "us-east-1b", "count": 1, "market": "capacity-block"}]}}' >/dev/null
+run env GPUCLOUD_AWS_RESERVATIONS=cr-1 "$GPUCLOUD_BIN" submit -y --infra aws --instance-type g5.xlarge -- true
+is "$rc:$(machines 'max_by(.launched) | .market + " " + .zone')" "0:capacity-block us-east-1b" \
+	"what is reserved is used first"
+like "$err" "cr-1 is paid for" "at no further price"
 
 # --- the spot market takes it back, a host dies -----------------------------
 afresh

@@ -211,6 +211,57 @@ def test_ec2_groups(cloud):
     assert code_of(ec2.delete_security_group, GroupId=group) == "InvalidGroup.NotFound"
 
 
+def test_ec2_efa(cloud):
+    ec2 = client(cloud)
+    subnet = ec2.describe_subnets(Filters=[{"Name": "availability-zone",
+                                            "Values": ["us-east-1a"]}])["Subnets"][0]
+    group = ec2.create_security_group(GroupName="efa", Description="for a job",
+                                      VpcId=subnet["VpcId"])["GroupId"]
+    own = [{"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": group}]}]
+    cards = [{"NetworkCardIndex": i, "DeviceIndex": min(i, 1), "SubnetId": subnet["SubnetId"],
+              "Groups": [group], "InterfaceType": "efa-only" if i else "efa"}
+             for i in range(4)]
+    ec2.create_placement_group(GroupName="near", Strategy="cluster")
+    wanted = {"InstanceType": "p4d.24xlarge", "NetworkInterfaces": cards,
+              "Placement": {"GroupName": "near", "AvailabilityZone": "us-east-1a"}}
+    assert code_of(run, ec2=ec2, **wanted) == "InvalidParameterCombination"
+    ec2.authorize_security_group_ingress(GroupId=group, IpPermissions=own)
+    assert code_of(run, ec2=ec2, **wanted) == "InvalidParameterCombination"
+    ec2.authorize_security_group_egress(GroupId=group, IpPermissions=own)
+    assert code_of(ec2.authorize_security_group_egress, GroupId=group,
+                   IpPermissions=own) == "InvalidPermission.Duplicate"
+    made = run(ec2, **wanted)[0]["InstanceId"]
+    assert code_of(ec2.delete_placement_group, GroupName="near") == \
+        "InvalidPlacementGroup.InUse"
+    cards[0]["AssociatePublicIpAddress"] = True
+    assert code_of(run, ec2=ec2, **wanted) == "InvalidParameterCombination"
+    ec2.terminate_instances(InstanceIds=[made])
+    wait_for(lambda: state(ec2, made)[0] == "terminated")
+    assert sorted(cloud.control("machines")["groups"]) == sorted(["near", group])
+    ec2.delete_placement_group(GroupName="near")
+    ec2.delete_security_group(GroupId=group)
+    assert cloud.control("machines")["groups"] == []
+
+
+def test_ec2_endpoints_and_images(cloud):
+    old = {"name": "old", "id": "ami-0123456789abcdef0", "arch": "x86_64",
+           "root": "/dev/sda1", "owner": "1", "gb": 8, "deprecated": "2026-01-01T00:00:00.000Z"}
+    cloud.control("config", {"ec2": {
+        "images": [old], "dies": {"us-east-1a/*": "Server.InternalError"},
+        "endpoints": [{"id": "vpce-1", "region": "us-east-1", "vpc": "vpc-1",
+                       "service": "com.amazonaws.us-east-1.s3"}]}})
+    ec2 = client(cloud)
+    for vpc, found in (("vpc-1", 1), ("vpc-2", 0)):
+        told = ec2.describe_vpc_endpoints(Filters=[{"Name": "vpc-id", "Values": [vpc]}])
+        assert len(told["VpcEndpoints"]) == found
+    assert not ec2.describe_images(ImageIds=[old["id"]])["Images"]
+    told = ec2.describe_images(ImageIds=[old["id"]], IncludeDeprecated=True)["Images"]
+    assert told[0]["DeprecationTime"] == old["deprecated"]
+    made = ec2.run_instances(**dict(DEFAULTS, ImageId=old["id"], Placement={
+        "AvailabilityZone": "us-east-1a"}))["Instances"][0]["InstanceId"]
+    wait_for(lambda: state(ec2, made) == ("terminated", "Server.InternalError"))
+
+
 def test_ec2_list_delay(cloud):
     ec2 = client(cloud)
     cloud.set(ec2_list_delay=1)

@@ -13,6 +13,8 @@ EC2 = {
                                   # machines that can be reached, see ec2_gate.py
     "capacity": {},               # "ZONE/TYPE/MARKET", with * and ?: how many machines
     "quotas": {},                 # "REGION/CODE": vCPUs; else DEFAULT_QUOTA
+    "endpoints": [],              # gateways to S3: {"id", "region", "vpc", "service"}
+    "dies": {},                   # "ZONE/TYPE/MARKET", with * and ?: a stateReason
     "reservations": [],           # {"id", "type", "zone", "count", "state", "market"}
     "images": [
         {"name": "ubuntu/images/hvm-ssd-gp3/ubuntu-noble-24.04-amd64-server-20261101",
@@ -76,6 +78,7 @@ class Group:
     def __init__(self, vpc, ident, name, text, tags=None):
         self.vpc, self.id, self.name, self.text, self.tags = vpc, ident, name, text, tags or {}
         self.rules = []  # of ingress: dicts
+        self.egress = [{"protocol": "-1", "from": None, "to": None, "cidr": "0.0.0.0/0"}]
 
 
 class Image:
@@ -84,6 +87,8 @@ class Image:
         self.name, self.arch, self.root = item["name"], item["arch"], item["root"]
         self.owner, self.gb, self.parameter = item["owner"], item["gb"], item.get("parameter")
         self.state = item.get("state", "available")
+        self.deprecated = item.get("deprecated")  # a time
+        self.platform = item.get("platform")  # "windows"
         self.user_data = item.get("cloud_init", True)
 
 

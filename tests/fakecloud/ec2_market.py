@@ -82,7 +82,7 @@ class Market:
 
     def do_describe_images(self, request, p, dry):
         ids, owners = p.texts("ImageId"), p.texts("Owner")
-        p.flag("IncludeDeprecated")
+        deprecated_too = p.flag("IncludeDeprecated")
         filters = Filters(p, ("name", "state", "architecture", "image-id", "root-device-type"))
         images = self.book.region(request.bucket).images
         for ident in ids:
@@ -90,7 +90,7 @@ class Market:
                 raise Failure(400, "InvalidAMIID.NotFound", "The image id '[%s]' does not "
                               "exist" % ident)
         found = [i for i in images.values() if (not ids or i.id in ids) and
-                 (not owners or i.owner in owners or "amazon" in owners) and filters.pass_(
+                 (deprecated_too or not i.deprecated) and (not owners or i.owner in owners or "amazon" in owners) and filters.pass_(
                      lambda f, i=i: {"name": [i.name], "state": [i.state],
                                      "architecture": [i.arch], "image-id": [i.id],
                                      "root-device-type": ["ebs"]}[f])]
@@ -105,7 +105,9 @@ class Market:
                     "ebs", ("snapshotId", "snap-0fake"), ("volumeSize", i.gb),
                     ("deleteOnTermination", "true"), ("volumeType", "gp3"),
                     ("encrypted", "false")))),
-            ("creationDate", "2026-11-01T00:00:00.000Z")) for i in found])], more)
+            ("creationDate", "2026-11-01T00:00:00.000Z"),
+            *([("deprecationTime", i.deprecated)] if i.deprecated else []),
+            *([("platform", i.platform)] if i.platform else [])) for i in found])], more)
 
     def do_describe_capacity_reservations(self, request, p, dry):
         ids, filters = p.texts("CapacityReservationId"), Filters(p, ("state", "instance-type"))

@@ -187,6 +187,31 @@ class Network:
         self.book.gate.update()
         return [("return", "true")]
 
+    def do_authorize_security_group_egress(self, request, p, dry):
+        group, rules = self.group(request, p), permissions(p)
+        self.done(p, dry)
+        for found in rules:
+            if found in group.egress:
+                raise Failure(400, "InvalidPermission.Duplicate", "the specified rule already "
+                              "exists")
+        group.egress += rules
+        return [("return", "true")]
+
+    # -- ways to other services
+
+    def do_describe_vpc_endpoints(self, request, p, dry):
+        filters = Filters(p, ("vpc-id", "service-name", "vpc-endpoint-type"))
+        found = [e for e in self.book.config["endpoints"]
+                 if e["region"] == request.bucket and filters.pass_(lambda f, e=e: {
+                     "vpc-id": [e["vpc"]], "service-name": [e["service"]],
+                     "vpc-endpoint-type": ["Gateway"]}[f])]
+        found, more = page(p, found)
+        self.done(p, dry)
+        return [element("vpcEndpointSet", *[element(
+            "item", ("vpcEndpointId", e["id"]), ("vpcId", e["vpc"]),
+            ("serviceName", e["service"]), ("vpcEndpointType", "Gateway"),
+            ("state", "available")) for e in found])] + ([("nextToken", more)] if more else [])
+
     # -- placement groups
 
     def do_create_placement_group(self, request, p, dry):

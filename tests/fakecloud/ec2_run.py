@@ -41,7 +41,13 @@ class Asked:
         self.read_behaviour(p)
         self.user_data = self.read_user_data(p.text("UserData", ""))
         self.fingerprint = self.print_of(p)
-        self.dies = None  # a stateReason, for tests
+        self.dies = self.read_death()
+
+    def read_death(self):
+        """A stateReason: such machines never run."""
+        name = "%s/%s/%s" % (self.zone, self.type.name, self.market)
+        return next((why for pattern, why in self.book.config["dies"].items()
+                     if fits(pattern, name)), None)
 
     def print_of(self, p):
         """Of all parameters but the zone and what makes no difference."""
@@ -170,6 +176,14 @@ class Asked:
                           % (ident, self.subnet.id))
         self.groups = groups or [g.id for g in self.account.groups.values() if
                                  g.vpc is self.subnet.vpc and g.name == "default"]
+        if self.efa and not any(self.lets_efa_pass(self.account.groups[g]) for g in groups):
+            raise bad("fakecloud: no security group lets EFA's traffic in and out",
+                      "InvalidParameterCombination")
+
+    @staticmethod
+    def lets_efa_pass(group):
+        own = {"protocol": "-1", "from": None, "to": None, "group": group.id}
+        return own in group.rules and own in group.egress
 
     def check_offered(self):
         name = "%s/%s" % (self.zone, self.type.name)
@@ -200,6 +214,7 @@ class Asked:
                       "InvalidParameterCombination")
         if self.reservation:
             self.check_reservation()
+            self.micros = 0  # paid whether it is used or not
 
     def read_spot(self, options):
         if options.text("SpotInstanceType", "one-time") != "one-time":

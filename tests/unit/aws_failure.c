@@ -101,6 +101,13 @@ static const struct {
 	{"Unsupported", "The requested configuration is currently not supported.", 400,
 		GPC_NET_FAILED, GPC_ECONFIG},
 	{"VPCIdNotSpecified", "", 400, GPC_NET_FAILED, GPC_ECONFIG},
+	/* What lies beside machines. */
+	{"InvalidPlacementGroup.Duplicate", "", 400, GPC_NET_FAILED, GPC_ECONFLICT},
+	{"InvalidPlacementGroup.InUse", "", 400, GPC_NET_FAILED, GPC_ECONFLICT},
+	{"InvalidPlacementGroup.Unknown", "", 400, GPC_NET_FAILED, GPC_ENOTFOUND},
+	{"InvalidGroup.Duplicate", "", 400, GPC_NET_FAILED, GPC_ECONFLICT},
+	{"InvalidPermission.Duplicate", "", 400, GPC_NET_FAILED, GPC_ECONFLICT},
+	{"DependencyViolation", "", 400, GPC_NET_FAILED, GPC_ECONFLICT},
 	/* A dry run that would have worked. */
 	{"DryRunOperation", "", 412, GPC_NET_DONE, GPC_OK},
 	/* Unknown codes go on. */
@@ -131,10 +138,31 @@ TEST(people_are_told_what_to_do)
 		assert_non_null(gpc_aws_failure_of(told[i], "", 400).hint);
 }
 
+/* pending, then terminated. */
+TEST(what_died_before_it_ran)
+{
+	static const struct { const char *code; enum gpc_code is; } ends[] = {
+		{"Server.InsufficientInstanceCapacity", GPC_ECAPACITY},
+		{"Server.InternalError", GPC_ECAPACITY},
+		{"Client.VolumeLimitExceeded", GPC_EQUOTA},
+		{"Client.InternalError", GPC_EAUTH},
+		{"Server.SpotInstanceTermination", GPC_OK},
+		{"Client.InstanceInitiatedShutdown", GPC_OK},
+		{"Client.UserInitiatedShutdown", GPC_OK},
+		{"", GPC_OK},
+	};
+
+	for (size_t i = 0; i < COUNT(ends); i++)
+		if (gpc_aws_stillborn(ends[i].code) != ends[i].is)
+			fail_msg("%s is %s", ends[i].code, gpc_code_to_str(
+				gpc_aws_stillborn(ends[i].code)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_code_of_the_facts),
+		cmocka_unit_test(what_died_before_it_ran),
 		cmocka_unit_test(people_are_told_what_to_do),
 	};
 

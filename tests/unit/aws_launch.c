@@ -13,6 +13,7 @@
 #include "provider/aws_boot.h"
 #include "provider/aws_group.h"
 #include "provider/aws_params.h"
+#include "provider/aws_quota.h"
 #include "provider/aws_tables.h"
 
 static struct gpc_error err;
@@ -140,6 +141,121 @@ TEST(a_group_is_named_by_its_token)
 	gpc_json_set_str(l.rest, GPC_LAUNCH_GROUP, id);
 	assert_ok(gpc_aws_user_data(&l, &data, &err));
 	assert_true(strlen(data) < GPC_AWS_USER_DATA_MAX);
+}
+
+static void check_params(const struct gpc_launch *l, const char *const *wanted,
+	size_t n)
+{
+	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
+
+	assert_ok(gpc_aws_params_launch(l, &p, &err));
+	for (size_t i = 0; i < n; i += 2) {
+		const char *value = gpc_pairs_get(&p, wanted[i]);
+
+		if (!gpc_eq(value, wanted[i + 1]))
+			fail_msg("%s is %s", wanted[i], value ? value : "-");
+	}
+}
+
+static void set_made(struct gpc_launch *l, const char *text)
+{
+	struct gpc_json *made = (struct gpc_json *)gpc_json_get(l->rest, "aws");
+	gpc_autoptr(gpc_json) *more = NULL;
+
+	assert_ok(gpc_json_parse(text, strlen(text), &more, &err));
+	for (const struct gpc_json *x = gpc_json_first(more); x;
+		x = gpc_json_next(x))
+		gpc_json_set(made, gpc_json_key(x), gpc_json_copy(x));
+}
+
+/* The default network needs no word; one's own is named. */
+TEST(a_network_of_ones_own)
+{
+	static const char *const wanted[] = {
+		"SubnetId", "subnet-1", "SecurityGroupId.1", "sg-1",
+		"SecurityGroupId.2", "sg-2", "NetworkInterface.1.SubnetId", NULL,
+		"Placement.GroupName", NULL,
+	};
+	static const char *const nothing[] = { "SubnetId", NULL,
+		"SecurityGroupId.1", NULL };
+	gpc_auto(gpc_launch) struct gpc_launch l;
+
+	fill(&l);
+	check_params(&l, nothing, COUNT(nothing));
+	set_made(&l, "{\"subnet\":\"subnet-1\",\"groups\":[\"sg-1\",\"sg-2\"]}");
+	check_params(&l, wanted, COUNT(wanted));
+}
+
+#define N(i, name) "NetworkInterface." #i "." name
+TEST(cards_of_efa)
+{
+	static const char *const one[] = {
+		N(1, "InterfaceType"), "efa", N(1, "NetworkCardIndex"), "0",
+		N(1, "DeviceIndex"), "0", N(1, "SubnetId"), "subnet-1",
+		N(1, "SecurityGroupId.1"), "sg-1",
+		N(1, "DeleteOnTermination"), "true",
+		N(1, "AssociatePublicIpAddress"), "true",
+		"SubnetId", NULL, "SecurityGroupId.1", NULL,
+		"Placement.GroupName", "g", "TagSpecification.1.Tag.4.Key",
+		"gpucloud-side", "TagSpecification.1.Tag.4.Value", "g",
+	};
+	static const char *const two[] = {
+		N(1, "InterfaceType"), "efa", N(2, "InterfaceType"), "efa-only",
+		N(2, "NetworkCardIndex"), "1", N(2, "DeviceIndex"), "1",
+		N(2, "SubnetId"), "subnet-1", N(2, "SecurityGroupId.1"), "sg-1",
+		N(1, "AssociatePublicIpAddress"), NULL,
+		N(2, "AssociatePublicIpAddress"), NULL,
+	};
+	gpc_auto(gpc_launch) struct gpc_launch l;
+
+	fill(&l);
+	set_made(&l, "{\"subnet\":\"subnet-1\",\"groups\":[\"sg-1\"],\"public\":true,"
+		"\"cluster\":\"g\",\"side\":\"g\",\"cards\":["
+		"{\"card\":0,\"device\":0,\"type\":\"efa\"}]}");
+	check_params(&l, one, COUNT(one));
+	set_made(&l, "{\"cards\":[{\"card\":0,\"device\":0,\"type\":\"efa\"},"
+		"{\"card\":1,\"device\":1,\"type\":\"efa-only\"}]}");
+	check_params(&l, two, COUNT(two));
+}
+
+TEST(what_is_reserved_is_named)
+{
+#define TARGET "CapacityReservationSpecification.CapacityReservationTarget." \
+	"CapacityReservationId"
+	static const char *const plain[] = { TARGET, "cr-1",
+		"InstanceMarketOptions.MarketType", NULL };
+	static const char *const block[] = { TARGET, "cr-1",
+		"InstanceMarketOptions.MarketType", "capacity-block" };
+	gpc_auto(gpc_launch) struct gpc_launch l;
+
+	fill(&l);
+	gpc_set_str(&l.offer.market, "reserved");
+	l.offer.rest = gpc_json_object();
+	gpc_json_set_str(l.offer.rest, "reservation", "cr-1");
+	check_params(&l, plain, COUNT(plain));
+	gpc_json_set_bool(l.offer.rest, "block", true);
+	check_params(&l, block, COUNT(block));
+}
+
+TEST(each_type_has_its_limit)
+{
+	static const struct { const char *type, *on_demand, *spot; } rows[] = {
+		{"p4d.24xlarge", "L-417A185B", "L-7212CCBC"},
+		{"p5.48xlarge", "L-417A185B", "L-C4BD4855"},
+		{"p6-b200.48xlarge", "L-417A185B", NULL},
+		{"g5.xlarge", "L-DB2E81BA", "L-3819A6DF"},
+		{"gr6.4xlarge", "L-DB2E81BA", "L-3819A6DF"},
+		{"t3.small", "L-1216C47A", "L-34B43A08"},
+		{"m7i.large", "L-1216C47A", "L-34B43A08"},
+		{"trn1.2xlarge", "L-2C3B7624", "L-6B0D517C"},
+		{"inf2.xlarge", "L-1945791B", "L-B5D1601B"},
+		{"u-6tb1.metal", NULL, NULL}, {"", NULL, NULL},
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++)
+		if (!gpc_eq(gpc_aws_limit(rows[i].type, false), rows[i].on_demand)
+			|| !gpc_eq(gpc_aws_limit(rows[i].type, true), rows[i].spot))
+			fail_msg("%s", rows[i].type);
 }
 
 TEST(on_demand_has_no_word_of_the_spot_market)
@@ -283,6 +399,10 @@ int main(void)
 		cmocka_unit_test(a_machine_may_have_a_profile_of_its_own),
 		cmocka_unit_test(a_launch_template_has_the_same_names),
 		cmocka_unit_test(a_group_is_named_by_its_token),
+		cmocka_unit_test(a_network_of_ones_own),
+		cmocka_unit_test(cards_of_efa),
+		cmocka_unit_test(what_is_reserved_is_named),
+		cmocka_unit_test(each_type_has_its_limit),
 		cmocka_unit_test(on_demand_has_no_word_of_the_spot_market),
 		cmocka_unit_test(user_data_is_what_shells_and_python_read),
 		cmocka_unit_test(user_data_grants_nothing),

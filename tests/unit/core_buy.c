@@ -52,6 +52,7 @@ static void one(const char *members, const char *script, const char *reason,
 }
 
 #define FAULTS(text) "{\"faults\":[" text "]}"
+#define FAKE_RESOURCES(more) "\"resources\":{\"infra\":\"fake\"" more "}"
 #define CREATE(fault, more) "{\"op\":\"create\",\"fault\":\"" fault "\"" more "}"
 
 TEST(failures_of_a_create)
@@ -90,7 +91,7 @@ TEST(failures_of_other_calls)
 TEST(waiting_for_capacity_has_an_end_when_asked)
 {
 	one("\"recovery\":{\"wait_capacity\":\"10m\"}",
-		FAULTS(CREATE("quota", ",\"times\":-1")), "quota", 9 * 8, 0);
+		FAULTS(CREATE("quota", ",\"times\":-1")), "quota", 2 * 8, 0);
 }
 
 static double rate_of(const struct gpc_supervision *sv)
@@ -114,6 +115,42 @@ TEST(the_next_zone_is_tried)
 	assert_int_equal(lab_events(lab, job, "void"), 1);
 	play_out(lab, sv, job, MINUTE);
 	lab_check(lab, job, 1);
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
+/* No attempt is counted for a machine that never ran, and what was tried is kept. */
+TEST(a_machine_that_never_ran_is_an_offer_that_was_not_to_be_had)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab,
+		FAKE_RESOURCES(",\"job_recovery\":\"none\""));
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+	const struct gpc_refusal *x;
+
+	lab_script(lab, FAULTS(CREATE("stillborn",
+		",\"zone\":\"south-a\",\"times\":-1") ","
+		CREATE("no_capacity", ",\"zone\":\"north-a\",\"times\":-1")));
+	for (int i = 0; i < 20 && lab_state(sv)->refused.n < 2; i++) {
+		lab_step(sv);
+		lab_advance(2000);
+	}
+	lab_step(sv);
+	assert_status(sv, "STARTING");
+	assert_true(rate_of(sv) > 0.219 && rate_of(sv) < 0.221); /* north-b */
+	assert_int_equal(lab_state(sv)->attempt, 2);
+	assert_int_equal(lab_state(sv)->restarts, 0);
+	assert_int_equal(lab_state(sv)->no_progress, 0);
+	assert_int_equal(lab_state(sv)->refused.n, 2);
+	x = lab_state(sv)->refused.v;
+	assert_string_equal(x[0].offer, "fake/south/south-a/cpu-4/on-demand");
+	assert_has(x[0].why, "died before it ran");
+	assert_string_equal(x[1].offer, "fake/north/north-a/cpu-4/on-demand");
+	assert_has(x[1].why, "no such machine");
+	assert_int_equal(x[1].attempt, 2);
+	play_out(lab, sv, job, MINUTE);
+	assert_status(sv, "SUCCEEDED");
+	lab_check(lab, job, 2);
 	gpc_supervision_free(sv);
 	lab_free(lab);
 }
@@ -648,6 +685,8 @@ int main(void)
 		cmocka_unit_test(failures_of_other_calls),
 		cmocka_unit_test(waiting_for_capacity_has_an_end_when_asked),
 		cmocka_unit_test(the_next_zone_is_tried),
+		cmocka_unit_test(
+			a_machine_that_never_ran_is_an_offer_that_was_not_to_be_had),
 		cmocka_unit_test(no_capacity_waits_without_end),
 		cmocka_unit_test(an_unanswered_intent_is_void_after_ten_minutes),
 		cmocka_unit_test(a_list_that_lags_behind),

@@ -128,8 +128,10 @@ TEST(nothing_fits)
 		{ FAKE(",\"accelerators\":\"H100\""), GPC_ECAPACITY, "GPUs" },
 		{ FAKE(",\"max_hourly_cost\":0.1"), GPC_EOVERCAP,
 			"max_hourly_cost" },
-		{ "\"resources\":{\"infra\":\"fake/west\"}", GPC_ECAPACITY,
-			"asks for region west" },
+		{ "\"resources\":{\"infra\":\"fake/west\"}", GPC_ECONFIG,
+			"region that is offered is called west" },
+		{ FAKE(",\"instance_type\":\"a100-2\""), GPC_ECONFIG,
+			"type that is offered is called a100-2" },
 		{ "\"resources\":{\"infra\":\"fake\"},\"limits\":"
 			"{\"cost\":\"5 CNY\"}", GPC_ECONFIG, "CNY" },
 	};
@@ -142,6 +144,7 @@ TEST(nothing_fits)
 		assert_fails(plan(lab, cases[i].members, &p, &err),
 			cases[i].code);
 		assert_has(err.msg, cases[i].part);
+		assert_true(strlen(err.msg) < 250);
 		lab_free(lab);
 	}
 }
