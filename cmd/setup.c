@@ -10,7 +10,7 @@
 #include "cmd/session_open.h"
 
 struct setup {
-	bool dry_run, yes, undo, delete_objects, supervisor;
+	bool dry_run, yes, undo, delete_objects, supervisor, groups;
 	struct gpc_strv sources;
 	const char *export;
 };
@@ -24,6 +24,8 @@ static const struct gpc_opt options[] = {
 		.key = GPC_OPT_NO_KEY),
 	GPC_OPT_FLAG(0, "supervisor-role", struct setup, supervisor,
 		"also a role that may buy and end nodes", .guarded = true),
+	GPC_OPT_FLAG(0, "auto-scaling", struct setup, groups,
+		"nodes may use recovery.by: cloud", .guarded = true),
 	GPC_OPT_LIST(0, "source-ip", struct setup, sources, "CIDR",
 		"people reach the store from there alone", .guarded = true),
 	GPC_OPT_STR(0, "export", struct setup, export, "FORMAT",
@@ -275,6 +277,7 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 	struct gpc_provider_context ctx;
 	struct work w = { .c = c, .o = o, .wish = { .store_url = c->store_url,
 		.sources = &o->sources, .supervisor = o->supervisor,
+		.groups = o->groups,
 		.figures = gpc_config_str(&c->config, GPC_CONFIG_AWS_CLOUDWATCH),
 		.drop_objects = o->delete_objects } };
 	int r = check_options(c, err);

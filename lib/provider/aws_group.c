@@ -12,6 +12,7 @@
 #include "net/endpoint_aws.h"
 #include "provider/aws_failure.h"
 #include "provider/aws_instances.h"
+#include "provider/aws_launch.h"
 #include "provider/aws_params.h"
 
 #define SERVICE "auto_scaling"
@@ -123,6 +124,8 @@ static void add_group_tags(const struct gpc_launch *l, const char *group,
 static int make_group(struct gpc_aws *aws, const struct gpc_launch *l,
 	const char *name, struct gpc_error *err)
 {
+	const char *subnet = gpc_json_get_str(gpc_json_get(l->rest, GPC_AWS_REST),
+		"subnet");
 	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
 	int r;
 
@@ -132,7 +135,10 @@ static int make_group(struct gpc_aws *aws, const struct gpc_launch *l,
 	gpc_pairs_add(&p, "MinSize", "0");
 	gpc_pairs_add(&p, "MaxSize", "1");
 	gpc_pairs_add(&p, "DesiredCapacity", "0");
-	gpc_pairs_add(&p, "AvailabilityZones.member.1", l->offer.zone);
+	if (subnet)
+		gpc_pairs_add(&p, "VPCZoneIdentifier", subnet);
+	else
+		gpc_pairs_add(&p, "AvailabilityZones.member.1", l->offer.zone);
 	gpc_pairs_add(&p, "CapacityRebalance", "false");
 	add_group_tags(l, name, &p);
 	r = ask(aws, l->offer.region, "CreateAutoScalingGroup", &p, NULL, err);

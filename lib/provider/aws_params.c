@@ -108,6 +108,12 @@ static void add_groups(const struct gpc_json *made, const char *start,
 		add(f, gpc_json_str(x), "%sSecurityGroupId.%d", start, i);
 }
 
+/* A template says nothing of a subnet: its group does. */
+static bool is_template(const struct form *f)
+{
+	return *f->prefix;
+}
+
 /* A public address may only be asked for where the card is the only one. */
 static void add_card(const struct gpc_json *made, const struct gpc_json *card,
 	int i, const struct form *f)
@@ -122,7 +128,8 @@ static void add_card(const struct gpc_json *made, const struct gpc_json *card,
 	add(f, gpc_json_get_str(card, "type"), "%sInterfaceType", start);
 	add(f, index, "%sNetworkCardIndex", start);
 	add(f, device, "%sDeviceIndex", start);
-	add(f, gpc_json_get_str(made, "subnet"), "%sSubnetId", start);
+	if (!is_template(f))
+		add(f, gpc_json_get_str(made, "subnet"), "%sSubnetId", start);
 	add(f, "true", "%sDeleteOnTermination", start);
 	if (only)
 		add(f, gpc_json_bool_or(gpc_json_get(made, "public"), false) ?
@@ -139,7 +146,7 @@ static void add_network(const struct gpc_json *made, const struct form *f)
 
 	if (cluster)
 		add(f, cluster, "Placement.GroupName");
-	if (!x && subnet)
+	if (!x && subnet && !is_template(f))
 		add(f, subnet, "SubnetId");
 	if (!x)
 		add_groups(made, "", f);

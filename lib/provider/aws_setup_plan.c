@@ -309,7 +309,8 @@ static void allow_tagging_and_ending(const struct gpc_aws_setup *s,
 	struct gpc_json *when = gpc_json_object();
 
 	gpc_aws_condition(when, "StringEquals", "ec2:CreateAction",
-		gpc_json_string("RunInstances"));
+		gpc_aws_texts("RunInstances", "CreateSecurityGroup",
+			"CreatePlacementGroup", "CreateLaunchTemplate", NULL));
 	gpc_aws_policy_add(policy, &(struct gpc_aws_statement){
 		.sid = "Tag", .actions = gpc_aws_texts("ec2:CreateTags", NULL),
 		.resources = gpc_aws_texts(any, NULL), .condition = when });
@@ -317,12 +318,83 @@ static void allow_tagging_and_ending(const struct gpc_aws_setup *s,
 		.sid = "End", .actions = gpc_aws_texts("ec2:TerminateInstances", NULL),
 		.resources = gpc_aws_texts(instance, NULL),
 		.condition = tagged("ResourceTag") });
-	/* The way that ssh had to a job's machines is closed after the last one. */
+	/* Also the way that ssh had to a job's machines goes after the last one. */
 	gpc_aws_policy_add(policy, &(struct gpc_aws_statement){
 		.sid = "CloseWay",
 		.actions = gpc_aws_texts("ec2:DeleteSecurityGroup", NULL),
 		.resources = gpc_aws_texts(group, NULL),
 		.condition = tagged("ResourceTag") });
+}
+
+/* What several machines with EFA stand in: a group of their own, whose traffic among
+ * themselves is open, and a cluster. */
+static void allow_clusters(const struct gpc_aws_setup *s, struct gpc_json *policy)
+{
+	gpc_autostr *group = ec2_arn(s, s->account, "security-group/*");
+	gpc_autostr *place = ec2_arn(s, s->account, "placement-group/*");
+	gpc_autostr *vpc = ec2_arn(s, s->account, "vpc/*");
+
+	gpc_aws_policy_add(policy, &(struct gpc_aws_statement){
+		.sid = "Cluster", .actions = gpc_aws_texts("ec2:CreatePlacementGroup",
+			"ec2:CreateSecurityGroup", NULL),
+		.resources = gpc_aws_texts(place, group, NULL),
+		.condition = tagged("RequestTag") });
+	gpc_aws_policy_add(policy, &(struct gpc_aws_statement){
+		.sid = "ClusterIn",
+		.actions = gpc_aws_texts("ec2:CreateSecurityGroup", NULL),
+		.resources = gpc_aws_texts(vpc, NULL) });
+	gpc_aws_policy_add(policy, &(struct gpc_aws_statement){
+		.sid = "ClusterRules", .actions = gpc_aws_texts(
+			"ec2:AuthorizeSecurityGroupIngress",
+			"ec2:AuthorizeSecurityGroupEgress",
+			"ec2:DeletePlacementGroup", NULL),
+		.resources = gpc_aws_texts(group, place, NULL),
+		.condition = tagged("ResourceTag") });
+}
+
+/* recovery.by: cloud. A node ends its own group, or another machine would follow it;
+ * that it is its own cannot be said here, only that it is one of ours. */
+static void allow_groups(struct gpc_json *policy)
+{
+	gpc_aws_policy_add(policy, &(struct gpc_aws_statement){
+		.sid = "GroupsLook", .actions = gpc_aws_texts("ec2:DescribeInstances",
+			"ec2:DescribeLaunchTemplates",
+			"autoscaling:DescribeAutoScalingGroups",
+			"autoscaling:DescribeScalingActivities",
+			"autoscaling:DescribeScheduledActions", NULL),
+		.resources = gpc_aws_texts("*", NULL) });
+	gpc_aws_policy_add(policy, &(struct gpc_aws_statement){
+		.sid = "GroupsEnd", .actions = gpc_aws_texts(
+			"ec2:DeleteLaunchTemplate",
+			"autoscaling:UpdateAutoScalingGroup",
+			"autoscaling:DeleteAutoScalingGroup",
+			"autoscaling:TerminateInstanceInAutoScalingGroup", NULL),
+		.resources = gpc_aws_texts("*", NULL),
+		.condition = tagged("ResourceTag") });
+}
+
+static void allow_making_groups(struct gpc_json *policy)
+{
+	struct gpc_json *when = gpc_json_object();
+
+	gpc_aws_policy_add(policy, &(struct gpc_aws_statement){
+		.sid = "GroupsMake", .actions = gpc_aws_texts(
+			"ec2:CreateLaunchTemplate",
+			"autoscaling:CreateAutoScalingGroup",
+			"autoscaling:CreateOrUpdateTags", NULL),
+		.resources = gpc_aws_texts("*", NULL),
+		.condition = tagged("RequestTag") });
+	gpc_aws_policy_add(policy, &(struct gpc_aws_statement){
+		.sid = "GroupsSet", .actions = gpc_aws_texts(
+			"autoscaling:PutScheduledUpdateGroupAction", NULL),
+		.resources = gpc_aws_texts("*", NULL),
+		.condition = tagged("ResourceTag") });
+	gpc_aws_condition(when, "StringEquals", "iam:AWSServiceName",
+		gpc_json_string("autoscaling.amazonaws.com"));
+	gpc_aws_policy_add(policy, &(struct gpc_aws_statement){
+		.sid = "GroupsRole",
+		.actions = gpc_aws_texts("iam:CreateServiceLinkedRole", NULL),
+		.resources = gpc_aws_texts("*", NULL), .condition = when });
 }
 
 static void allow_passing(const struct gpc_aws_setup *s, struct gpc_json *policy)
@@ -364,6 +436,8 @@ static void add_roles(struct gpc_aws_setup *s, const struct gpc_setup_wish *wish
 	allow_store(s, policy);
 	if (wish->figures)
 		allow_figures(wish->figures, policy);
+	if (wish->groups)
+		allow_groups(policy);
 	s->roles[s->n_roles++] = (struct gpc_aws_role){ GPC_AWS_PROFILE,
 		"that nodes run with", policy };
 	if (!wish->supervisor)
@@ -374,7 +448,12 @@ static void add_roles(struct gpc_aws_setup *s, const struct gpc_setup_wish *wish
 	allow_images(s, policy);
 	allow_buying(s, policy);
 	allow_tagging_and_ending(s, policy);
+	allow_clusters(s, policy);
 	allow_passing(s, policy);
+	if (wish->groups) {
+		allow_groups(policy);
+		allow_making_groups(policy);
+	}
 	s->roles[s->n_roles++] = (struct gpc_aws_role){ GPC_AWS_SUPERVISOR,
 		"that a supervisor on a machine of EC2 runs with", policy };
 }

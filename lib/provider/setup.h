@@ -14,6 +14,7 @@ struct gpc_setup_wish {                 /* all borrowed */
 	const char *store_url;          /* the store that nodes are to reach */
 	const struct gpc_strv *sources; /* CIDR blocks; NULL or none: from anywhere */
 	bool supervisor;                /* also what a supervisor there needs */
+	bool groups;                    /* nodes may end a group that replaces them */
 	const char *figures;            /* where nodes put metrics (aws.cloudwatch); or
 	                                 * NULL */
 	bool drop_objects;              /* undo: also of what holds objects */

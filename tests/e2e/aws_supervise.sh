@@ -73,7 +73,7 @@ ok $? "without a supervisor here"
 is "$(of "$job" ' | length')" 2 "it bought the next attempt"
 run gpc wait "$job"
 is "$rc" 0 "and the job has ended well"
-like "$(gpc logs "$job" 2>/dev/null)" done "with its output"
+like "$(gpc logs "$job" 2>/dev/null)" "done" "with its output"
 run gpc wait "$machine"
 is "$rc" 0 "so has the supervisor"
 run gpc cost --json

@@ -392,12 +392,27 @@ TEST(each_row_of_the_tables_is_whole)
 	assert_false(gpc_aws_sells_in("us-east"));
 }
 
+TEST(a_launch_template_names_no_subnet)
+{
+	gpc_auto(gpc_launch) struct gpc_launch l;
+	gpc_auto(gpc_pairs) struct gpc_pairs p = {0}, t = {0};
+
+	fill(&l);
+	set_made(&l, "{\"subnet\":\"subnet-1\"}");
+	assert_ok(gpc_aws_params_launch(&l, &p, &err));
+	assert_string_equal(gpc_pairs_get(&p, "SubnetId"), "subnet-1");
+	assert_ok(gpc_aws_params_machine(&l, "LaunchTemplateData.", &t, &err));
+	gpc_vec_each(x, &t)
+		assert_null(strstr(x->key, "Subnet"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_launch_as_parameters),
 		cmocka_unit_test(a_machine_may_have_a_profile_of_its_own),
 		cmocka_unit_test(a_launch_template_has_the_same_names),
+		cmocka_unit_test(a_launch_template_names_no_subnet),
 		cmocka_unit_test(a_group_is_named_by_its_token),
 		cmocka_unit_test(a_network_of_ones_own),
 		cmocka_unit_test(cards_of_efa),

@@ -145,6 +145,28 @@ TEST(test_a_supervisor)
 		"[\"arn:aws:s3:::a-bucket/team/a/*\"]");
 }
 
+/* A node ends groups, and only who buys makes them; without the wish neither. */
+TEST(test_groups)
+{
+	const struct gpc_setup_wish wish = { .store_url = STORE, .groups = true,
+		.supervisor = true };
+	gpc_auto(gpc_aws_setup) struct gpc_aws_setup s = {0}, none = {0};
+	struct gpc_error err = {0};
+
+	make(&none, STORE, "us-east-1", true, NULL);
+	assert_null(statement(none.roles[0].policy, "GroupsEnd"));
+	assert_null(statement(none.roles[1].policy, "GroupsMake"));
+	assert_int_equal(gpc_aws_setup_init(&s, &wish, "us-east-1", ACCOUNT, &err),
+		0);
+	is_json(gpc_json_get(statement(s.roles[0].policy, "GroupsEnd"),
+		"Condition"),
+		"{\"Null\":{\"aws:ResourceTag/gpucloud-store\":\"false\"}}");
+	assert_null(statement(s.roles[0].policy, "GroupsMake"));
+	is_json(gpc_json_get(statement(s.roles[1].policy, "GroupsMake"),
+		"Condition"),
+		"{\"Null\":{\"aws:RequestTag/gpucloud-store\":\"false\"}}");
+}
+
 TEST(test_the_bucket_demands)
 {
 	gpc_auto(gpc_aws_setup) struct gpc_aws_setup s = {0};
@@ -299,6 +321,7 @@ int main(void)
 		cmocka_unit_test(test_names_do_not_widen),
 		cmocka_unit_test(test_partitions),
 		cmocka_unit_test(test_a_supervisor),
+		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_the_bucket_demands),
 		cmocka_unit_test(test_stores_have_names_of_their_own),
 		cmocka_unit_test(test_bad_wishes),
