@@ -295,9 +295,9 @@ cut -d' ' -f1,2,3- described | sort | uniq -d >twice
 is "$(cat twice)" "" "no field is described twice"
 used=$(grep -oE '(gpc_out_json|gpc_out_event)\([^"]*"[a-z]+"|_?table = \{"[a-z]+"|gpc_table\)? *\{"[a-z]+"' \
 	"$ROOT"/cmd/*.c | sed 's/.*"\([a-z]*\)"/\1/' | sort -u)
-# attempts and nodes are tables of `status JOB`, never JSON of their own
+# attempts, nodes and refusals are tables of `status JOB`, never JSON of their own
 for schema in $used; do
-	case $schema in attempt | node) continue ;; esac
+	case $schema in attempt | node | refused) continue ;; esac
 	grep -q "^# gpucloud[.]$schema/1\$" "$page"
 	ok $? "gpucloud-json(5) has gpucloud.$schema/1"
 done
