@@ -35,7 +35,8 @@ void gpc_help_all(size_t width, struct gpc_buf *out)
 		"\n");
 	gpc_wrap_text("Runs GPU jobs from submit to results: streams the logs, "
 		"saves checkpoints, survives interruptions, gives the machine "
-		"back, and says what it cost. So far the machine is this one.",
+		"back, and says what it cost. So far the machine is "
+		"this one, or one of Amazon EC2.",
 		0, 0, width, out);
 	add_group("Life cycle", GPC_GROUP_LIFE, out);
 	add_group("Around it", GPC_GROUP_AROUND, out);

@@ -171,7 +171,8 @@ static void warn_region(struct gpc_cmd *c, struct gpc_session *s,
 	const struct gpc_offer *o = &plan->offers.v[0];
 	gpc_autostr *url = NULL, *region = NULL;
 
-	if (!gpc_eq(o->provider, "aws") || !gpc_starts_with(s->store->url, "s3:") ||
+	if (!gpc_eq(o->provider, "aws") || !s->store ||
+		!gpc_starts_with(s->store->url, "s3:") ||
 		gpc_store_address(s->store, "store.json", &url, &region, NULL) < 0)
 		return;
 	if (region && !gpc_eq(region, o->region))

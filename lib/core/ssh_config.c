@@ -76,9 +76,12 @@ int gpc_ssh_config_jobs(const char *path, const char *store,
 
 	rest = (struct gpc_str){ gpc_buf_str(&text), text.len };
 	while (r == 0 && next_block(&rest, &b)) {
-		gpc_autostr *job = gpc_strndup(b.job.ptr, b.job.len);
+		gpc_autostr *job = NULL;
 
-		if (gpc_str_eq(b.store, store) && !gpc_strv_has(ret_jobs, job))
+		if (!b.job.len || !gpc_str_eq(b.store, store))
+			continue;
+		job = gpc_strndup(b.job.ptr, b.job.len);
+		if (!gpc_strv_has(ret_jobs, job))
 			gpc_strv_add(ret_jobs, job);
 	}
 	return r;

@@ -51,6 +51,9 @@ control config '{"ec2": {"default_vpc": true}}' >/dev/null
 run gpc submit -y --infra aws --store "file://$T/folder" -- true
 is "$rc:$(machines length)" 3:0 "a folder of this machine is no store for one of EC2's"
 like "$err" "store in a bucket" "and says what is"
+run gpc submit --dry-run --infra aws --store "s3://bucket/never?endpoint=$FAKE_S3" -- true
+is "$rc:$(printf '%s' "$err" | grep -c t3.small)" 0:1 "a plan needs no store that is made" ||
+	note "$err"
 run env -u AWS_ACCESS_KEY_ID -u AWS_SECRET_ACCESS_KEY "$GPUCLOUD_BIN" submit -y \
 	--infra aws --store "file://$T/folder" -- true
 is "$rc" 4 "without credentials nothing is bought"
