@@ -19,8 +19,9 @@ OPTIONAL="libclang-rt-14-dev" # absent elsewhere: fewer checks
 
 # What the end-to-end scripts show only slowly or not at all under sanitizers.
 NOT_SANITIZED="aws aws_group aws_supervise bundle chaos completion examples far_nodes far_store install quickstart soak"
-# What takes a minute and more runs under the sanitizers alone; --long does both.
-ONLY_SANITIZED="attack bad_input crash damage store_faults"
+# What takes half a minute and more runs under the sanitizers alone; --long does both.
+ONLY_SANITIZED="attack bad_input crash damage data_faults mounts paid recovery requests
+	store_faults"
 # What looks at sources, pages and texts is the same for every build.
 NOT_SANITIZED_TESTS="lint/banned lint/crash lint/fake lint/headers lint/layering
 	lint/man"
@@ -369,7 +370,8 @@ if build plain; then
 		echo python3)" -B tests/fakecloud/selftest.py' # Debian'"'"'s has botocore
 	meson_tests plain "" ""
 	[ -z "${GPUCLOUD_TEST_LONG:-}" ] || ONLY_SANITIZED=
-	e2e_tests plain "" "$ONLY_SANITIZED"
+	# shellcheck disable=SC2086,SC2116  # in one line
+	e2e_tests plain "" "$(echo $ONLY_SANITIZED)"
 	wait
 	# shellcheck disable=SC2016  # known where it is used
 	over_store_tests plain s3 fakecloud 's3://bucket?endpoint=$FAKE_S3' \
