@@ -269,8 +269,10 @@ is "$(printf %s "$out" | jq -r '.rows[0].region')" cn-hangzhou "Alibaba: the ins
 who "Alibaba: somebody else's ACCESS_KEY_ID" $ASSUMED/i-fake "instance metadata" alibaba \
 	ALIBABA_CLOUD_ECS_METADATA_DISABLED=false ACCESS_KEY_ID=alone
 control settings '{"ecs_metadata": "no-role"}'
-fails "Alibaba: an instance without a role" 4 "has no such role" alibaba \
-	ALIBABA_CLOUD_ECS_METADATA_DISABLED=false
+# metadata gets a second, which memcheck may need for itself
+[ -n "${GPUCLOUD_TEST_VALGRIND:-}" ] ||
+	fails "Alibaba: an instance without a role" 4 "has no such role" alibaba \
+		ALIBABA_CLOUD_ECS_METADATA_DISABLED=false
 control settings '{"ecs_metadata": "both"}'
 who "Alibaba: the last place" $ASSUMED/i-fake "credentials URI (ALIBABA" alibaba \
 	ALIBABA_CLOUD_CREDENTIALS_URI="$FAKE_CREDENTIALS_URI/x"
