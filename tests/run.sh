@@ -31,10 +31,11 @@ NOT_SANITIZED_TESTS="lint/banned lint/crash lint/fake lint/headers lint/layering
 # the clock that is faked would be valgrind's (bad_input, manners); time or requests
 # are measured (far_store, logs, terminal, soak); valgrind dies of an execve that
 # fails, as for a huge environment (damage); examples and crash would take hours;
-# store_faults and stores run programs of other folders than the wrapped one; data and
+# mounts, store_faults and stores run programs of other folders than the wrapped one; data and
 # data_faults move hundreds of MiB.
 NOT_MEMCHECKED="attack aws aws_group aws_supervise bad_input bundle chaos completion crash damage data data_faults examples
-	far_nodes far_store install logs manners quickstart soak store_faults stores terminal"
+	far_nodes far_store install logs manners mounts quickstart soak store_faults stores
+	terminal"
 LONGEST="crash examples chaos soak store_faults aws aws_group aws_supervise far_nodes far_store recovery bad_input"
 ALONE="logs" # it measures
 # What is also done over a store that bills each request (the stand-in's S3), the
