@@ -30,6 +30,7 @@ is "$(count '^State: +SUCCEEDED')" 1 "the end is shown"
 # JSON: one object on one line for each change.
 start json >/dev/null
 wait_until 20 runs json
+rm "$T/seen"
 run sh -c '"$1" status json --watch=0.2 --json >"$2/seen" & p=$!; until [ -s "$2/seen" ]; do sleep 0.1; done; sleep 0.5; : >"$2/json"; wait $p' \
 	sh "$GPUCLOUD_BIN" "$T"
 is "$rc" 0 "with --json it ends too"
