@@ -207,11 +207,6 @@ TEST(pages_are_asked_for_ahead)
 
 	bed_tell(&bed, "objects", "{\"service\": \"s3\", \"bucket\": \"bucket\", "
 		"\"prefix\": \"p/\", \"count\": 4400, \"size\": 1}");
-	assert_ok(gpc_objects_list(o, "p/", NULL, NULL, stop_in_second, &n, &err));
-	assert_int_equal(n, 1500);
-	n = 0;
-	assert_ok(gpc_objects_list(o, "p/", NULL, NULL, stop_in_third, &n, &err));
-	assert_int_equal(n, 2100);
 	for (int nth = 3; nth <= 5; nth++) {
 		gpc_autostr *more = gpc_format("\"nth\": %d, \"do\": \"error\", "
 			"\"status\": 403, \"code\": \"AccessDenied\"", nth);
@@ -223,11 +218,18 @@ TEST(pages_are_asked_for_ahead)
 		all_faults_used();
 	}
 	/* the first two have nobody who asks again */
-	n = 0;
 	fault(S3, "ListObjectsV2", "\"nth\": 2, \"do\": \"error\", \"status\": 403, "
 		"\"code\": \"AccessDenied\"");
 	assert_fails(gpc_objects_list(o, "p/", NULL, NULL, count, &n, &err),
 		GPC_EAUTH);
+	/* Last, because what they drop may reach the server late, and would count as
+	 * a request of the faults. */
+	n = 0;
+	assert_ok(gpc_objects_list(o, "p/", NULL, NULL, stop_in_second, &n, &err));
+	assert_int_equal(n, 1500);
+	n = 0;
+	assert_ok(gpc_objects_list(o, "p/", NULL, NULL, stop_in_third, &n, &err));
+	assert_int_equal(n, 2100);
 }
 
 /* --- what is known of an object ------------------------------------------------------ */
