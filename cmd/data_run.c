@@ -97,18 +97,10 @@ void gpc_data_did(struct gpc_data_run *x, const char *from, const char *to,
 	}
 }
 
-/* "MESSAGE (request ID)", as main prints it; owned. */
-static char *with_request(const struct gpc_error *why)
-{
-	return why->request_id[0] && !strstr(why->msg, why->request_id) ?
-		gpc_format("%s (request %s)", why->msg, why->request_id) :
-		gpc_strdup(why->msg);
-}
-
 /* The only one of its command is that command's error, and not said twice. */
 static void warn(struct gpc_data_run *x, const struct gpc_error *why)
 {
-	gpc_autostr *text = with_request(why);
+	gpc_autostr *text = gpc_error_words(why);
 
 	if (x->alone)
 		return;

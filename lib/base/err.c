@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
+
 static const struct {
 	const char *word;
 	int exit;
@@ -186,6 +188,13 @@ void gpc_hint(struct gpc_error *err, const char *fmt, ...)
 	put(hint, sizeof(hint), fmt, ap);
 	va_end(ap);
 	memcpy(err->hint, hint, sizeof(hint));
+}
+
+char *gpc_error_words(const struct gpc_error *err)
+{
+	return err->request_id[0] && !strstr(err->msg, err->request_id) ?
+		gpc_format("%s (request %s)", err->msg, err->request_id) :
+		gpc_strdup(err->msg);
 }
 
 bool gpc_code_retryable(enum gpc_code code)

@@ -62,6 +62,9 @@ int gpc_recode(struct gpc_error *err, enum gpc_code code);
 /* Sets the line that says what to do next. Call it after gpc_fail. */
 void gpc_hint(struct gpc_error *err, const char *fmt, ...) gpc_printf(2, 3);
 
+/* Its message with the request's id, where that is not in it already; owned. */
+char *gpc_error_words(const struct gpc_error *err);
+
 bool gpc_code_retryable(enum gpc_code code);
 int gpc_code_exit(enum gpc_code code);          /* the table of gpucloud(1) */
 /* The same for an error: what the system forbids is a missing permission. */

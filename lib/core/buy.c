@@ -149,7 +149,7 @@ static void fill_launch(struct gpc_supervision *sv, struct gpc_plan *plan,
 static void note_failure(struct gpc_supervision *sv, const char *what,
 	const struct gpc_error *why)
 {
-	gpc_autostr *said = gpc_supervision_why(why);
+	gpc_autostr *said = gpc_error_words(why);
 
 	gpc_supervision_note(sv, "%s: %s%s%s%s", what, said,
 		why->hint[0] ? " (" : "", why->hint, why->hint[0] ? ")" : "");
@@ -318,7 +318,7 @@ static int give_up(struct gpc_supervision *sv, size_t intent,
 {
 	const struct gpc_intent *x = &sv->journal.state.intents.v[intent];
 	gpc_autostr *key = o ? gpc_plan_offer_key(o) : NULL;
-	gpc_autostr *said = o ? gpc_supervision_why(why) : NULL;
+	gpc_autostr *said = o ? gpc_error_words(why) : NULL;
 	struct gpc_json *data;
 	bool gone = true;
 	int r = gpc_intent_is_group(x) ?

@@ -25,19 +25,12 @@ static void pass_over(struct gpc_supervision *sv, const char *key,
 		sv->job.id, key, why);
 }
 
-char *gpc_supervision_why(const struct gpc_error *why)
-{
-	return why->request_id[0] && !strstr(why->msg, why->request_id) ?
-		gpc_format("%s (request %s)", why->msg, why->request_id) :
-		gpc_strdup(why->msg);
-}
-
 void gpc_supervision_refuse(struct gpc_supervision *sv,
 	const struct gpc_offer *o, const struct gpc_error *why)
 {
 	gpc_autostr *key = gpc_plan_offer_key(o);
 	gpc_autostr *limit = gpc_plan_limit_key(o);
-	gpc_autostr *said = gpc_supervision_why(why);
+	gpc_autostr *said = gpc_error_words(why);
 	gpc_autostr *text = gpc_format("%s%s%s%s", said,
 		why->hint[0] ? " (" : "", why->hint, why->hint[0] ? ")" : "");
 

@@ -188,8 +188,6 @@ const struct gpc_intent *gpc_supervision_group_of(
 /* refuse.c: this offer cannot be had: the next one is tried at once. */
 void gpc_supervision_refuse(struct gpc_supervision *sv,
 	const struct gpc_offer *o, const struct gpc_error *why);
-/* What an error says, with the service's number of the request. Owned. */
-char *gpc_supervision_why(const struct gpc_error *why);
 /* Writes into a node of `created` of which offer it is. */
 void gpc_supervision_name_offer(const struct gpc_offer *o, struct gpc_json *to);
 /* A node whose machine x died before it ran (x->never_ran): what else there is, is
