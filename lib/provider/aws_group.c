@@ -63,22 +63,6 @@ static int ask(struct gpc_aws *aws, const char *region, const char *action,
 
 /* --- keep --------------------------------------------------------------------- */
 
-static void add_template_tags(const struct gpc_launch *l, struct gpc_pairs *to)
-{
-	size_t k = 1;
-
-	gpc_pairs_add(to, "TagSpecification.1.ResourceType", "launch-template");
-	gpc_vec_each(tag, &l->tags) {
-		gpc_autostr *key = gpc_format("TagSpecification.1.Tag.%zu.Key", k);
-		gpc_autostr *name = gpc_format("TagSpecification.1.Tag.%zu.Value",
-			k++);
-		gpc_autostr *value = gpc_aws_tag_value(tag->value);
-
-		gpc_pairs_add(to, key, tag->key);
-		gpc_pairs_add(to, name, value);
-	}
-}
-
 static int make_template(struct gpc_aws *aws, const struct gpc_launch *l,
 	const char *name, struct gpc_error *err)
 {
@@ -88,7 +72,7 @@ static int make_template(struct gpc_aws *aws, const struct gpc_launch *l,
 
 	gpc_pairs_add(&p, "LaunchTemplateName", name);
 	gpc_pairs_add(&p, "ClientToken", l->token);
-	add_template_tags(l, &p);
+	gpc_aws_params_tag_list("launch-template", &l->tags, &p);
 	r = gpc_aws_params_machine(l, "LaunchTemplateData.", &p, err);
 	if (r == 0)
 		r = gpc_aws_ec2(aws, &(struct gpc_aws_call){

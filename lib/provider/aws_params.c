@@ -49,24 +49,37 @@ char *gpc_aws_tag_value(const char *text)
 	return value;
 }
 
-/* TagSpecification.i of one kind of resource. */
-static void tag_kind(const struct gpc_launch *l, const char *kind, size_t i,
-	const char *side, const struct form *f)
+static void add_tag_list(const char *kind, size_t i, const struct gpc_pairs *tags,
+	const struct form *f)
 {
-	gpc_auto(gpc_pairs) struct gpc_pairs tags = {0};
 	size_t k = 1;
 
-	gpc_pairs_copy(&tags, &l->tags);
-	gpc_pairs_set(&tags, "Name", l->name);
-	if (side)
-		gpc_pairs_set(&tags, GPC_AWS_SIDE_TAG, side);
 	add(f, kind, "TagSpecification.%zu.ResourceType", i);
-	gpc_vec_each(tag, &tags) {
+	gpc_vec_each(tag, tags) {
 		gpc_autostr *value = gpc_aws_tag_value(tag->value);
 
 		add(f, tag->key, "TagSpecification.%zu.Tag.%zu.Key", i, k);
 		add(f, value, "TagSpecification.%zu.Tag.%zu.Value", i, k++);
 	}
+}
+
+void gpc_aws_params_tag_list(const char *kind, const struct gpc_pairs *tags,
+	struct gpc_pairs *to)
+{
+	add_tag_list(kind, 1, tags, &(struct form){ to, "" });
+}
+
+/* TagSpecification.i of one kind of resource. */
+static void tag_kind(const struct gpc_launch *l, const char *kind, size_t i,
+	const char *side, const struct form *f)
+{
+	gpc_auto(gpc_pairs) struct gpc_pairs tags = {0};
+
+	gpc_pairs_copy(&tags, &l->tags);
+	gpc_pairs_set(&tags, "Name", l->name);
+	if (side)
+		gpc_pairs_set(&tags, GPC_AWS_SIDE_TAG, side);
+	add_tag_list(kind, i, &tags, f);
 }
 
 void gpc_aws_params_tags(const struct gpc_launch *l, const char *kind,

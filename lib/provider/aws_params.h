@@ -17,3 +17,6 @@ int gpc_aws_params_machine(const struct gpc_launch *l, const char *prefix,
 	struct gpc_pairs *to, struct gpc_error *err) gpc_must_check;
 /* "_" for what AWS does not take in a tag, though it takes nearly all. Owned. */
 char *gpc_aws_tag_value(const char *text);
+/* TagSpecification.1: these tags on one kind of resource. */
+void gpc_aws_params_tag_list(const char *kind, const struct gpc_pairs *tags,
+	struct gpc_pairs *to);

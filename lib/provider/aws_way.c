@@ -9,6 +9,7 @@
 #include "net/cidr.h"
 #include "net/endpoint_aws.h"
 #include "provider/aws_instances.h"
+#include "provider/aws_params.h"
 #include "provider/aws_side.h"
 
 #define TAG_STORE "gpucloud-store"
@@ -112,23 +113,15 @@ static int find_group(struct gpc_aws *aws, const struct gpc_aws_way *way,
 	return r;
 }
 
+/* Of the machine's own tags those that are ours. */
 static void add_tags(const struct machine *m, struct gpc_pairs *to)
 {
-	size_t n = 0;
+	gpc_auto(gpc_pairs) struct gpc_pairs ours = {0};
 
-	gpc_pairs_add(to, "TagSpecification.1.ResourceType", "security-group");
-	gpc_vec_each(tag, &m->tags) {
-		gpc_autostr *key = gpc_format("TagSpecification.1.Tag.%zu.Key",
-			n + 1);
-		gpc_autostr *value = gpc_format("TagSpecification.1.Tag.%zu.Value",
-			n + 1);
-
-		if (!gpc_starts_with(tag->key, OURS))
-			continue;
-		gpc_pairs_add(to, key, tag->key);
-		gpc_pairs_add(to, value, tag->value);
-		n++;
-	}
+	gpc_vec_each(tag, &m->tags)
+		if (gpc_starts_with(tag->key, OURS))
+			gpc_pairs_add(&ours, tag->key, tag->value);
+	gpc_aws_params_tag_list("security-group", &ours, to);
 }
 
 /* Its name is the job's, so that of two who make it at a time one makes it; it bears
