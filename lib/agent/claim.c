@@ -18,8 +18,8 @@
 #include "record/job.h"
 #include "record/journal.h"
 #include "record/keys.h"
+#include "record/outcome.h"
 #include "record/recover.h"
-#include "record/stream.h"
 
 enum { LOOK_MS = 2000, RIVAL_MS = 10000, MAX_ACTIONS = 16,
 	SIGN_MS = 60000 /* a beat, and then some */,
@@ -88,69 +88,33 @@ static int note_run(struct claim *c, const struct gpc_exit *x,
 	enum claimed *ret, struct gpc_error *err)
 {
 	struct gpc_job_state *st = &c->j.state;
-	const struct gpc_try *t = gpc_job_state_try(st, st->attempt);
 	gpc_auto(gpc_beat) struct gpc_beat beat = {0};
 	int64_t began = x->run_started_ms;
 	bool found = false;
-	struct gpc_json *data;
 	int r = 0;
 
-	if (!t || t->running_ms_at ||
-		(st->status != GPC_JOB_STARTING && st->status != GPC_JOB_SETUP))
+	if (!gpc_outcome_unseen(st))
 		return 0;
 	if (!began)
 		r = gpc_facts_beat(c->a->store, c->a->node->job, st->attempt, 0,
 			&beat, &found, err);
 	if (r == 0 && found)
 		began = beat.run_started_ms;
-	if (r < 0 || began <= 0)
-		return r;
-	data = gpc_json_object();
-	gpc_json_set_int(data, "attempt", st->attempt);
-	gpc_json_set_str(data, "phase", "running");
-	if (began >= t->started_ms && began <= gpc_wall_ms())
-		gpc_json_set_int(data, "at_ms", began);
-	return append(c, GPC_EVENT_PHASE, data, ret, err);
-}
-
-static bool made_progress(struct claim *c)
-{
-	struct gpc_job_state *st = &c->j.state;
-	const struct gpc_try *t = gpc_job_state_try(st, st->attempt);
-	uint64_t size = 0;
-	gpc_key folder;
-
-	if (t && t->checkpoint)
-		return true;
-	gpc_key_rank(folder, c->a->node->job, st->attempt, 0, "log/");
-	return gpc_stream_size(c->a->store, folder, &size, NULL) < 0 || size > 0;
+	return r < 0 || began <= 0 ? r : append(c, GPC_EVENT_PHASE,
+		gpc_outcome_ran(st, began), ret, err);
 }
 
 static int write_end(struct claim *c, const struct gpc_exit *x,
 	enum claimed *ret, struct gpc_error *err)
 {
-	const struct gpc_job_state *st = &c->j.state;
-	bool on = gpc_recover_goes_on(&c->policy, st, x);
-	enum gpc_reason reason = st->cancel && x->reason != GPC_REASON_COMPLETED ?
-		GPC_REASON_CANCELLED : x->reason;
-	struct gpc_json *data = gpc_json_object();
+	struct gpc_job_state *st = &c->j.state;
 
-	gpc_json_set_str(data, "reason",
-		gpc_reason_to_str(on ? x->reason : reason));
-	if (on)
-		gpc_json_set_int(data, "attempt", st->attempt);
-	gpc_json_set_int(data, "rank", 0);
-	if (x->code)
-		gpc_json_set_int(data, "code", x->code);
-	if (x->signal)
-		gpc_json_set_int(data, "signal", x->signal);
-	if (x->detail)
-		gpc_json_set_str(data, "detail", x->detail);
-	if (x->ran_ms)
-		gpc_json_set_int(data, "ran_ms", x->ran_ms);
-	if (on)
-		gpc_json_set_bool(data, "progress", made_progress(c));
-	return append(c, on ? GPC_EVENT_LOST : GPC_EVENT_ENDED, data, ret, err);
+	if (gpc_recover_goes_on(&c->policy, st, x))
+		return append(c, GPC_EVENT_LOST, gpc_outcome_lost(c->a->store,
+			c->a->node->job, st, x), ret, err);
+	return append(c, GPC_EVENT_ENDED, gpc_outcome_end(x, st->cancel &&
+		x->reason != GPC_REASON_COMPLETED ? GPC_REASON_CANCELLED :
+		x->reason), ret, err);
 }
 
 /* The node of this attempt is gone: its own words count, if it had any. */
