@@ -44,15 +44,10 @@ static int sign(void *arg, struct gpc_request *r, int64_t now_ms, bool renew,
 	struct gpc_error *err)
 {
 	const struct asking *a = arg;
-	gpc_auto(gpc_identity) struct gpc_identity who = {0};
-	int rc = gpc_creds_get(a->aws->creds, renew, &who, err);
 
-	if (rc < 0)
-		return rc;
-	return gpc_sign_aws(r, &(struct gpc_sign_aws){
-		.keys = {who.id, who.secret, who.token},
+	return gpc_aws_sign(a->aws, r, &(struct gpc_sign_aws){
 		.region = a->s->region, .service = "s3", .now_ms = now_ms,
-		.s3 = true }, err);
+		.s3 = true }, renew, err);
 }
 
 static enum gpc_net_verdict judge(void *arg, const struct gpc_reply *reply,

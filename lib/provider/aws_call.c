@@ -7,7 +7,6 @@
 
 #include "base/str.h"
 #include "net/endpoint_aws.h"
-#include "net/sign.h"
 #include "provider/aws_failure.h"
 
 #define TOTAL_MS 60000
@@ -31,20 +30,28 @@ struct asking {
 	bool json;
 };
 
+int gpc_aws_sign(struct gpc_aws *aws, struct gpc_request *r,
+	const struct gpc_sign_aws *how, bool renew, struct gpc_error *err)
+{
+	gpc_auto(gpc_identity) struct gpc_identity who = {0};
+	struct gpc_sign_aws with = *how;
+	int rc = gpc_creds_get(aws->creds, renew, &who, err);
+
+	if (rc < 0)
+		return rc;
+	with.keys = (struct gpc_keys){ who.id, who.secret, who.token };
+	return gpc_sign_aws(r, &with, err);
+}
+
 static int sign(void *arg, struct gpc_request *r, int64_t now_ms, bool renew,
 	struct gpc_error *err)
 {
 	const struct asking *a = arg;
-	gpc_auto(gpc_identity) struct gpc_identity who = {0};
-	int rc = gpc_creds_get(a->aws->creds, renew, &who, err);
 
-	if (rc < 0)
-		return rc;
-	return gpc_sign_aws(r, &(struct gpc_sign_aws){
-		.keys = {who.id, who.secret, who.token},
+	return gpc_aws_sign(a->aws, r, &(struct gpc_sign_aws){
 		.region = gpc_aws_signing_region(a->service, a->region),
 		.service = gpc_aws_signing_name(a->service), .now_ms = now_ms,
-	}, err);
+	}, renew, err);
 }
 
 /* Owned, printable: what a service says is shown to people. */

@@ -5,6 +5,7 @@
 #include "dep/json.h"
 #include "dep/xml.h"
 #include "net/net.h"
+#include "net/sign.h"
 
 /* What the open provider has; its parts live as long. */
 struct gpc_aws {
@@ -12,11 +13,18 @@ struct gpc_aws {
 	struct gpc_creds *creds;
 };
 
+/* Signs with the provider's credentials, which are got anew for renew; how: all but
+ * the keys. */
+int gpc_aws_sign(struct gpc_aws *aws, struct gpc_request *r,
+	const struct gpc_sign_aws *how, bool renew, struct gpc_error *err)
+	gpc_must_check;
+
 /* A call of the query protocol. params: flattened names as the service has them
  * ("Filter.1.Name" in EC2, "Tags.member.1.Key" elsewhere); Action and the service's
  * Version are added. repeatable: reads, and what carries an idempotency token or is
- * the same when it is done twice. ret_xml: the root of the answer, owned. Failures are classified as provider.h says, by the code alone; an error names code,
- * region and request id. */
+ * the same when it is done twice. ret_xml: the root of the answer, owned. Failures are
+ * classified as provider.h says, by the code alone; an error names code, region and
+ * request id. */
 struct gpc_aws_call {
 	const char *region, *action;
 	const struct gpc_pairs *params;         /* borrowed */
