@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs every test of gpucloud: unit tests, lint, golden files and end-to-end
-# scripts on a plain build, then unit tests and end-to-end scripts on a build
-# with ASan and UBSan. Installs what is missing where apt-get exists.
+# scripts on a plain build, unit tests and end-to-end scripts on a build with
+# ASan and UBSan. Installs what is missing where apt-get exists.
 #   sh tests/run.sh [--long | --valgrind] [--only PATTERN] [--no-install]
 # --long adds what takes longer. --valgrind runs, instead of all that, the unit
 # tests and those end-to-end scripts that make sense so under memcheck
@@ -76,7 +76,6 @@ done
 started=$(date +%s)
 patience=2 # meson's limits are those of an idle machine
 e2e_limit=${GPUCLOUD_TEST_LONG:+10}600
-e2e_done=
 logs=$(mktemp -d "${TMPDIR:-/tmp}/gpucloud-tests.XXXXXX")
 : >"$logs/results"
 
@@ -214,13 +213,6 @@ one_test() {
 	run_test "$logs/$(printf '%s' "$1" | tr -c 'A-Za-z0-9._-' '_').log" "$@" &
 }
 
-# What measures time runs while nothing else does.
-one_test_alone() {
-	wait
-	one_test "$@"
-	wait
-}
-
 # build NAME [MESON-ARGUMENT…]: a build is a check too: no warning, no error.
 build() {
 	b_name=$1
@@ -242,6 +234,13 @@ build() {
 	fi
 }
 
+in_list() { # WORD LIST
+	for w in $2; do
+		[ "$w" != "$1" ] || return 0
+	done
+	return 1
+}
+
 # Everything that meson knows as a test: name, seconds, folder, command. Under
 # memcheck only programs of ours: the units and the suites of each backend.
 meson_tests() { # BUILD PREFIX EXCEPT
@@ -256,7 +255,7 @@ meson_tests() { # BUILD PREFIX EXCEPT
 		/* | memcheck/unit | memcheck/conformance) ;;
 		*) continue ;;
 		esac
-		case " $3 " in *" $suite/$name "*) continue ;; esac
+		in_list "$suite/$name" "$3" && continue
 		one_test "$2$suite/$name" $((limit * patience)) sh -c \
 			"cd '$dir' && exec env CMOCKA_MESSAGE_OUTPUT=TAP $env $memcheck $cmd" 3<&-
 	done <"$logs/tests.list"
@@ -264,17 +263,26 @@ meson_tests() { # BUILD PREFIX EXCEPT
 
 # The longest begin first.
 e2e_tests() { # BUILD PREFIX EXCEPT
-	GPUCLOUD_BIN=$builds/$1/cmd/gpucloud
-	export GPUCLOUD_BIN
-	for script in $LONGEST $(basename -s .sh -a tests/e2e/*.sh); do
-		case " lib $ALONE $3 $e2e_done " in *" $script "*) continue ;; esac
-		e2e_done="$e2e_done $script"
-		one_test "${2}e2e/$script" $e2e_limit sh "tests/e2e/$script.sh"
-	done
 	e2e_done=
+	for script in $LONGEST $(basename -s .sh -a tests/e2e/*.sh); do
+		in_list "$script" "lib $ALONE $3 $e2e_done" && continue
+		e2e_done="$e2e_done $script"
+		e2e_test "$1" "$2" "$script"
+	done
+}
+
+e2e_test() { # BUILD PREFIX SCRIPT
+	one_test "${2}e2e/$3" $e2e_limit env "GPUCLOUD_BIN=$builds/$1/cmd/gpucloud" \
+		sh "tests/e2e/$3.sh"
+}
+
+# What measures time runs while nothing else does.
+e2e_tests_alone() { # BUILD PREFIX EXCEPT
 	for script in $ALONE; do
-		case " $3 " in *" $script "*) continue ;; esac
-		one_test_alone "${2}e2e/$script" $e2e_limit sh "tests/e2e/$script.sh"
+		in_list "$script" "$3" && continue
+		wait
+		e2e_test "$1" "$2" "$script"
+		wait
 	done
 }
 
@@ -290,7 +298,7 @@ make_bucket() { # SERVER
 	X
 }
 
-# The same scripts, each with a store of its own; the server runs for all of them.
+# The same scripts, each with a store of its own; the server runs until closing().
 # STORE may name what the server's DIR/env has, and $script.
 over_store_tests() { # BUILD NAME SERVER STORE SCRIPTS
 	os_any=
@@ -298,11 +306,7 @@ over_store_tests() { # BUILD NAME SERVER STORE SCRIPTS
 		case $2:e2e/$script in *"$only"*) os_any=yes ;; esac
 	done
 	[ -n "$os_any" ] || return
-	os_stop="sh tests/servers/$3.sh stop '$logs/$3'"
-	# shellcheck disable=SC2064  # as it is now
-	trap "$os_stop" EXIT
-	trap 'exit 130' INT
-	trap 'exit 143' TERM
+	servers="$servers $3"
 	if sh tests/servers/"$3".sh start "$logs/$3" >"$logs/$3.log" 2>&1 9>&- &&
 		make_bucket "$3" >>"$logs/$3.log" 2>&1; then
 		for script in $5; do
@@ -313,16 +317,25 @@ over_store_tests() { # BUILD NAME SERVER STORE SCRIPTS
 				GPUCLOUD_BIN='$builds/$1/cmd/gpucloud'
 				exec sh tests/e2e/$script.sh"
 		done
-		wait
 	else
 		result skip "$2: $(tail -n 1 "$logs/$3.log")"
 	fi
-	sh -c "$os_stop"
-	trap - EXIT INT TERM
 }
+
+servers=
+stop_servers() {
+	for server in $servers; do
+		sh tests/servers/"$server".sh stop "$logs/$server"
+	done
+	servers=
+}
+trap stop_servers EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 closing() {
 	wait
+	stop_servers
 	passed=$(awk '$1 == "pass" { n += $2 } END { print n + 0 }' "$logs/results")
 	failed=$(grep -c '^fail' "$logs/results")
 	skipped=$(grep -c '^skip' "$logs/results")
@@ -351,8 +364,8 @@ memcheck_tests() {
 		"$memcheck" "$builds" >"$builds/memcheck/wrapped/cmd/gpucloud"
 	chmod 755 "$builds/memcheck/wrapped/cmd/gpucloud"
 	meson_tests memcheck "valgrind " ""
-	# shellcheck disable=SC2086,SC2116  # in one line
-	e2e_tests memcheck/wrapped "valgrind " "$(echo $NOT_MEMCHECKED)"
+	e2e_tests memcheck/wrapped "valgrind " "$NOT_MEMCHECKED"
+	e2e_tests_alone memcheck/wrapped "valgrind " "$NOT_MEMCHECKED"
 }
 
 [ -z "$install" ] || install_packages
@@ -363,35 +376,41 @@ if [ -n "$memcheck" ]; then
 	closing
 	exit
 fi
-say "plain build"
-if build plain; then
+plain_tests() {
 	one_test lint/shell 400 sh -c \
 		"shellcheck -x -S warning tests/*.sh tests/*/*.sh examples/*.sh"
-	one_test fakecloud/selftest 300 sh -c 'exec "$(command -v /usr/bin/python3 ||
-		echo python3)" -B tests/fakecloud/selftest.py' # Debian'"'"'s has botocore
-	meson_tests plain "" ""
-	[ -z "${GPUCLOUD_TEST_LONG:-}" ] || ONLY_SANITIZED=
-	# shellcheck disable=SC2086,SC2116  # in one line
-	e2e_tests plain "" "$(echo $ONLY_SANITIZED)"
-	wait
 	# shellcheck disable=SC2016  # known where it is used
 	over_store_tests plain s3 fakecloud 's3://bucket?endpoint=$FAKE_S3' \
 		"$OVER_S3 ${GPUCLOUD_TEST_LONG:+$OVER_S3_LONG}"
 	[ -z "${GPUCLOUD_TEST_LONG:-}" ] || over_store_tests plain swift swift \
 		"s3://bucket?endpoint=\$SWIFT_URL&journal=$logs/journal-\$script" \
 		"$OVER_S3"
-fi
-say "build with sanitizers"
-export GPUCLOUD_TEST_SANITIZED=1
-patience=6
-if build sanitized -Db_sanitize=address,undefined -Db_lundef=false; then
-	export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-	# shellcheck disable=SC2086,SC2116  # in one line
-	meson_tests sanitized "sanitized " "$(echo $NOT_SANITIZED_TESTS)"
+	e2e_tests plain "" "$ONLY_SANITIZED"
+	one_test fakecloud/selftest 300 sh -c 'exec "$(command -v /usr/bin/python3 ||
+		echo python3)" -B tests/fakecloud/selftest.py' # Debian'"'"'s has botocore
+	meson_tests plain "" ""
+}
+
+sanitized_tests() {
+	export GPUCLOUD_TEST_SANITIZED=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+	patience=6
 	e2e_tests sanitized "sanitized " "$NOT_SANITIZED"
-	wait
-fi
-say "build with clang"
+	meson_tests sanitized "sanitized " "$NOT_SANITIZED_TESTS"
+}
+
+# All is built before the first test begins, so that the long tests of one build do
+# not wait for the last of another.
+say "builds: plain, with sanitizers, with clang"
+[ -z "${GPUCLOUD_TEST_LONG:-}" ] || ONLY_SANITIZED=
+plain=
+sanitized=
+build plain && plain=yes
+build sanitized -Db_sanitize=address,undefined -Db_lundef=false && sanitized=yes
 # For its warnings, which it gives before it optimizes.
 CC=clang build clang -Doptimization=0 -Ddebug=false
+[ -z "$plain" ] || plain_tests
+[ -z "$sanitized" ] || sanitized_tests
+[ -z "$sanitized" ] || e2e_tests_alone sanitized "sanitized " "$NOT_SANITIZED"
+unset GPUCLOUD_TEST_SANITIZED UBSAN_OPTIONS
+[ -z "$plain" ] || e2e_tests_alone plain "" "$ONLY_SANITIZED"
 closing
