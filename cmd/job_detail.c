@@ -60,6 +60,21 @@ static void add_uploads(struct detail *d, const struct gpc_view *v)
 		row(d, "Uploads:", text);
 }
 
+/* Of the newest attempt of which it is known. */
+static void add_log_cut(struct detail *d, const struct gpc_job_state *st)
+{
+	for (size_t i = st->tries.n; i-- > 0;) {
+		const struct gpc_try *t = &st->tries.v[i];
+
+		if (!t->log_cut)
+			continue;
+		gpc_autostr *text = gpc_format("the end of attempt %d's could not be "
+			"stored: %s", t->n, t->log_cut);
+		row(d, "Log:", text);
+		return;
+	}
+}
+
 static void add_state(struct detail *d, const struct gpc_view *v)
 {
 	const struct gpc_job_state *st = &v->state;
@@ -75,6 +90,7 @@ static void add_state(struct detail *d, const struct gpc_view *v)
 		row(d, "Note:", v->note);
 	if (st->cancel && !gpc_job_status_is_end(st->status))
 		row(d, "", "asked to end");
+	add_log_cut(d, st);
 	add_uploads(d, v);
 }
 

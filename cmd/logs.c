@@ -4,6 +4,9 @@
  */
 #include "core/logs.h"
 
+#include <string.h>
+
+#include "base/str.h"
 #include "base/time.h"
 #include "cmd/command.h"
 #include "cmd/follow_say.h"
@@ -183,6 +186,20 @@ static int follow(struct reading *x, struct gpc_error *err)
 	return read_all(x, err);
 }
 
+/* Bytes that never came into the store cannot be shown; that they are missing can. */
+static void tell_cut(struct reading *x)
+{
+	gpc_vec_each(t, &x->view.state.tries) {
+		if (!t->log_cut || (x->o->attempt && t->n != x->o->attempt))
+			continue;
+		gpc_autostr *why = gpc_str_printable(t->log_cut, strlen(t->log_cut));
+
+		gpc_say(&x->c->talk, "gpucloud: the end of attempt %d's log could not "
+			"be stored: %s", t->n, why);
+		x->c->exit_status = 1;
+	}
+}
+
 static int check(const struct gpc_cmd *c, const struct reading *x,
 	struct gpc_error *err)
 {
@@ -240,6 +257,8 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 		open_reader(&x);
 		r = x.o->follow ? follow(&x, err) : read_all(&x, err);
 	}
+	if (!r)
+		tell_cut(&x);
 	gpc_log_reader_free(x.reader);
 	gpc_view_clear(&x.view);
 	return r;

@@ -210,6 +210,10 @@ static bool artifacts_sent(struct gpc_agent *a)
 static void log_is_cut(struct gpc_agent *a, const struct gpc_error *why)
 {
 	gpc_prepare_free_reserve(a);
+	free(a->exit.log_cut);
+	a->exit.log_cut = a->spec.num_nodes > 1 ?
+		gpc_format("rank %d: %s", a->rank, why->msg) :
+		gpc_strdup(why->msg);
 	gpc_agent_note(a, "the log's end is lost: %s", why->msg);
 	if (a->exit.reason != GPC_REASON_COMPLETED)
 		return;

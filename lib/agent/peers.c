@@ -179,9 +179,10 @@ bool gpc_peers_barrier(struct gpc_agent *a)
 /* --- while the program runs ----------------------------------------------- */
 
 /* Rank 0: reads the other ranks' exits; how many there are, and the first that
- * is no success. */
+ * is no success. *log_cut takes the first word of a log without its end, unless
+ * there is one. */
 static bool look_at_exits(struct gpc_agent *a, struct gpc_exit *ret_failed,
-	int *ret_n_ended)
+	int *ret_n_ended, char **log_cut)
 {
 	bool failed = false;
 
@@ -193,6 +194,8 @@ static bool look_at_exits(struct gpc_agent *a, struct gpc_exit *ret_failed,
 		if (gpc_agent_get_exit(a, rank, &x, &found, NULL) < 0 || !found)
 			continue;
 		(*ret_n_ended)++;
+		if (!*log_cut)
+			gpc_set_str(log_cut, x.log_cut);
 		if (failed || x.reason == GPC_REASON_COMPLETED)
 			continue;
 		x.rank = rank;
@@ -216,9 +219,10 @@ static void stop_for(struct gpc_agent *a, int rank, enum gpc_reason reason)
 static void watch_as_leader(struct gpc_agent *a)
 {
 	gpc_auto(gpc_exit) struct gpc_exit x = {0};
+	gpc_autostr *log_cut = NULL;  /* asked for again when all have ended */
 	int n;
 
-	if (!look_at_exits(a, &x, &n))
+	if (!look_at_exits(a, &x, &n, &log_cut))
 		return;
 	gpc_agent_tell_failed(a, x.rank, x.reason);
 	gpc_exit_clear(&a->first_failed);
@@ -285,9 +289,10 @@ static bool put_verdict(struct gpc_agent *a, const struct gpc_exit *x,
 static bool settle_as_leader(struct gpc_agent *a, int64_t now_ms)
 {
 	gpc_auto(gpc_exit) struct gpc_exit other = {0};
-	const struct gpc_exit *verdict = &a->exit;
+	struct gpc_exit *verdict = &a->exit;
 	int n_ended = 0;
-	bool other_failed = look_at_exits(a, &other, &n_ended);
+	bool other_failed = look_at_exits(a, &other, &n_ended,
+		&a->exit.log_cut);
 	bool all = n_ended == a->spec.num_nodes - 1;
 
 	/* What ended first is the cause; the others' ends followed from it. */
@@ -295,6 +300,8 @@ static bool settle_as_leader(struct gpc_agent *a, int64_t now_ms)
 		verdict = &a->first_failed;
 	else if (a->exit.reason == GPC_REASON_COMPLETED && other_failed)
 		verdict = &other;
+	if (!verdict->log_cut)
+		gpc_set_str(&verdict->log_cut, a->exit.log_cut);
 	if (verdict->reason != GPC_REASON_COMPLETED) {
 		gpc_agent_tell_failed(a, verdict->rank, verdict->reason);
 		all = all || now_ms - a->report_since_ms

@@ -41,6 +41,7 @@ int gpc_supervision_settle(struct gpc_supervision *sv, const struct gpc_exit *x,
 	sv->ran_ms = x->ran_ms;
 	sv->over_ms = x->at_ms;
 	sv->boot = x->boot;
+	sv->log_cut = x->log_cut;
 	if (gpc_recover_goes_on(&sv->policy, &sv->journal.state, x)) {
 		r = lose(sv, x, progressed, err);
 	} else {
@@ -52,6 +53,6 @@ int gpc_supervision_settle(struct gpc_supervision *sv, const struct gpc_exit *x,
 			progressed, err);
 	}
 	sv->ran_ms = sv->over_ms = 0;
-	sv->boot = NULL;
+	sv->boot = sv->log_cut = NULL;
 	return r;
 }

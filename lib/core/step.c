@@ -196,6 +196,7 @@ int gpc_supervision_end(struct gpc_supervision *sv, enum gpc_reason reason,
 	set_end_times(sv, data);
 	/* Who cancels it does not ask what it was waiting for. */
 	gpc_json_set_str(data, "boot", sv->boot);
+	gpc_json_set_str(data, "log_cut", sv->log_cut);
 	if (sv->note && !(sv->note_waits && reason == GPC_REASON_CANCELLED))
 		gpc_json_set_str(data, "detail", sv->note);
 	return gpc_supervision_append(sv, GPC_EVENT_ENDED, data, progressed, err);

@@ -69,6 +69,7 @@ struct gpc_supervision {
 	int64_t ran_ms;               /* as the rank that ended says; else 0 */
 	int64_t over_ms;              /* wall clock: when, as it says; else 0 */
 	const char *boot;             /* why the node that ended did not boot */
+	const char *log_cut;          /* why the end of its log is not there */
 	char *note;                   /* what the job waits for; shown by status */
 	bool note_waits;              /* it says no more than that */
 	char *node_note;              /* what rank 0 says, where a look costs money:

@@ -465,6 +465,7 @@ static struct gpc_json *attempts_json(const struct gpc_job_state *st)
 		if (t->reason)
 			gpc_json_set_str(j, "reason", gpc_reason_to_str(t->reason));
 		gpc_json_set_str(j, "boot", t->boot);
+		gpc_json_set_str(j, "log_cut", t->log_cut);
 		gpc_json_add(all, j);
 	}
 	return all;

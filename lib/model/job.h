@@ -146,6 +146,7 @@ struct gpc_try {                    /* one attempt, for status and cost */
 	enum gpc_reason reason;     /* why it ended */
 	int code, signal, rank;
 	char *boot;                 /* the word of model/boot_failure.h; or NULL */
+	char *log_cut;              /* why the end of its log is not there; or NULL */
 	char *resume_from;
 	char *checkpoint;           /* newest that it committed */
 	struct gpc_strv damaged;    /* newer ones than resume_from, passed over */

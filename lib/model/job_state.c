@@ -45,6 +45,7 @@ static const struct gpc_bind try_fields[] = {
 	GPC_BIND(gpc_try, signal, INT),
 	GPC_BIND(gpc_try, rank, INT),
 	GPC_BIND(gpc_try, boot, STR),
+	GPC_BIND(gpc_try, log_cut, STR),
 	GPC_BIND(gpc_try, resume_from, STR),
 	GPC_BIND(gpc_try, checkpoint, STR),
 	GPC_BIND(gpc_try, damaged, STRV),

@@ -127,6 +127,7 @@ static const struct gpc_bind exit_fields[] = {
 	GPC_BIND(gpc_exit, ran_ms, I53),
 	GPC_BIND(gpc_exit, detail, STR),
 	GPC_BIND(gpc_exit, boot, STR),
+	GPC_BIND(gpc_exit, log_cut, STR),
 	GPC_BIND(gpc_exit, rest, REST),
 	GPC_BIND_LAST
 };

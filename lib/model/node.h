@@ -88,6 +88,8 @@ struct gpc_exit {                /* jobs/J/A/R/exit.json and verdict.json */
 	char *detail;                /* text for people, or NULL */
 	char *boot;                  /* why the node did not come so far as to run:
 	                              * a word of model/boot_failure.h, or NULL */
+	char *log_cut;               /* why the end of a rank's log could not be
+	                              * stored, for people; NULL if it is whole */
 	struct gpc_json *rest;
 };
 struct gpc_peer { int rank; char *address, *instance; };

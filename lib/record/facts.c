@@ -99,12 +99,24 @@ int gpc_facts_has_exit(struct gpc_store *s, const char *job, int attempt,
 	return r == -GPC_ENOTFOUND ? 0 : r;
 }
 
+static void swap_cut(struct gpc_exit *a, struct gpc_exit *b)
+{
+	char *cut = a->log_cut;
+
+	a->log_cut = b->log_cut;
+	b->log_cut = cut;
+}
+
+/* A log without its end is told of, whoever's end is the attempt's. */
 static void keep_worse(struct gpc_exit *best, bool *has, struct gpc_exit *x)
 {
 	bool fails = x->reason != GPC_REASON_COMPLETED;
 	bool best_fails = *has && best->reason != GPC_REASON_COMPLETED;
 
+	if (!best->log_cut)
+		swap_cut(best, x);
 	if (!*has || (fails && (!best_fails || x->at_ms < best->at_ms))) {
+		swap_cut(best, x);
 		gpc_exit_clear(best);
 		*best = *x;
 		*x = (struct gpc_exit) {0};

@@ -60,6 +60,8 @@ struct gpc_json *gpc_outcome_end(const struct gpc_exit *x, enum gpc_reason reaso
 		gpc_json_set_str(data, "detail", x->detail);
 	if (x->boot)
 		gpc_json_set_str(data, "boot", x->boot);
+	if (x->log_cut)
+		gpc_json_set_str(data, "log_cut", x->log_cut);
 	if (x->ran_ms)
 		gpc_json_set_int(data, "ran_ms", x->ran_ms);
 	return data;

@@ -65,6 +65,7 @@ static const struct gpc_bind lost_fields[] = {
 	FIELD(attempt, INT, NEED), FIELD(rank, INT), REASON(NEED),
 	FIELD(code, INT), FIELD(signal, INT), FIELD(at_ms, I53),
 	FIELD(ran_ms, I53), FIELD(boot, STR), FIELD(offer, STR),
+	FIELD(log_cut, STR),
 	FIELD(detail, STR), GPC_BIND_LAST
 };
 static const struct gpc_bind released_fields[] = {
@@ -97,7 +98,7 @@ static const struct gpc_bind pruning_fields[] = {
 static const struct gpc_bind ended_fields[] = {
 	REASON(NEED), FIELD(code, INT), FIELD(signal, INT), FIELD(rank, INT),
 	FIELD(detail, STR), FIELD(at_ms, I53), FIELD(ran_ms, I53),
-	FIELD(boot, STR),
+	FIELD(boot, STR), FIELD(log_cut, STR),
 	GPC_BIND_LAST
 };
 static const struct gpc_bind ssh_fields[] = {

@@ -164,6 +164,7 @@ static void close_try(const struct gpc_step *s)
 	t->signal = s->p->signal;
 	t->rank = s->p->rank;
 	gpc_set_str(&t->boot, s->p->boot);
+	gpc_set_str(&t->log_cut, s->p->log_cut);
 	if (t->running_ms_at) /* the node's own measure, if it lived to tell */
 		add_ms(&st->ran_ms, s->p->ran_ms > 0 ? s->p->ran_ms :
 			since(t->running_ms_at, s->at_ms));

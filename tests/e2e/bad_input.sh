@@ -260,6 +260,20 @@ Y
 	run full 12 "'$GPUCLOUD_BIN' submit --store file://$T/small/store flood.yaml >/dev/null"
 	is "$rc" 125 "disk full while the job goes on logging ends it"
 	like "$err" "disk_full" "with that reason"
+	# the program's own end counts, and that its log is cut is told beside it
+	cat >failing.yaml <<'Y'
+name: failing
+run: head -c 40000000 /dev/zero | tr '\0' 'x'; exit 3
+Y
+	run full 12 "'$GPUCLOUD_BIN' submit --store file://$T/small/store failing.yaml >/dev/null
+		echo \$?; '$GPUCLOUD_BIN' status --store file://$T/small/store failing
+		'$GPUCLOUD_BIN' logs --store file://$T/small/store failing >/dev/null
+		echo logs: \$?"
+	like "$out" "^3$" "disk full while a job that fails is logging: its own status"
+	like "$out" "^Log: +the end of attempt 1's could not be stored: .*No space left" \
+		"status says that the log is cut"
+	like "$err" "the end of attempt 1's log could not be stored" "so does logs"
+	like "$out" "^logs: 1$" "whose own status says that something is missing"
 else
 	skip "disk full" "needs root and a mount namespace"
 fi

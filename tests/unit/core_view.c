@@ -248,6 +248,27 @@ TEST(a_damaged_exit_of_a_gone_node_is_the_failure_of_its_agent)
 	lab_free(lab);
 }
 
+/* Rank 1 fails first and so is the end; that rank 0's log is cut stays known. */
+TEST(a_cut_log_is_told_of_whoever_fails)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	gpc_auto(gpc_exit) struct gpc_exit x = {0};
+	bool found = false;
+	struct gpc_error err;
+
+	spoil(lab, job, "0/exit.json", "{\"v\":1,\"phase\":\"run\",\"at_ms\":9,"
+		"\"reason\":\"exit_code\",\"code\":1,\"log_cut\":\"rank 0: full\"}");
+	spoil(lab, job, "1/exit.json", "{\"v\":1,\"phase\":\"run\",\"at_ms\":8,"
+		"\"reason\":\"exit_code\",\"code\":2}");
+	assert_ok(gpc_facts_outcome(lab->s->store, job, 1, 2, false, &x, &found,
+		&err));
+	assert_true(found);
+	assert_int_equal(x.code, 2);
+	assert_string_equal(x.log_cut, "rank 0: full");
+	lab_free(lab);
+}
+
 TEST(json_has_its_names)
 {
 	static const char *const keys[] = { "job", "name", "owner", "state",
@@ -672,6 +693,7 @@ int main(void)
 		cmocka_unit_test(an_end_that_recovers_is_not_derived),
 		cmocka_unit_test(uploads_that_wait_are_counted),
 		cmocka_unit_test(hostile_facts_are_named),
+		cmocka_unit_test(a_cut_log_is_told_of_whoever_fails),
 		cmocka_unit_test(a_newer_exit_is_an_error),
 		cmocka_unit_test(
 			a_damaged_exit_of_a_gone_node_is_the_failure_of_its_agent),
