@@ -63,7 +63,7 @@ static bool nothing_begun(const struct gpc_follow *f,
 
 /* The job goes with us: it saves, and we look on as long as we may. */
 static int end_job(struct gpc_cmd *c, struct gpc_session *s, const char *job,
-	struct gpc_follow *f, int signal, struct gpc_error *err)
+	struct gpc_follow *f, int signal, bool begun, struct gpc_error *err)
 {
 	bool ended = false;
 	int r = gpc_request_cancel(s, job, false, &ended, err);
@@ -71,8 +71,9 @@ static int end_job(struct gpc_cmd *c, struct gpc_session *s, const char *job,
 	if (r)
 		return r;
 	if (!ended)
-		gpc_follow_tell(f, "is cancelled with this client: it saves "
-			"what it can and stops");
+		gpc_follow_tell(f, begun ? "is cancelled with this client: it "
+			"saves what it can and stops" : "is called off: no "
+			"machine had been asked for");
 	if (!c->out.broken)
 		r = gpc_follow_run(f, 0, err);
 	if (r == -GPC_ECANCELED)
@@ -95,7 +96,7 @@ static int interrupted(struct gpc_cmd *c, struct gpc_session *s,
 	if (a->tether.within_ms ||
 		(c->cancel->signal && nothing_begun(f, a))) {
 		gpc_signals_forget();
-		return end_job(c, s, job, f, signal, err);
+		return end_job(c, s, job, f, signal, !nothing_begun(f, a), err);
 	}
 	gpc_follow_detach(f);
 	c->exit_status = c->cancel->signal ? 128 + signal : 0;
@@ -110,6 +111,14 @@ static void say_tether(struct gpc_cmd *c, const struct gpc_tether *t)
 		gpc_say(&c->talk, "gpucloud: the job ends with this client: "
 			"when it is interrupted, or silent for %s",
 			gpc_format_duration(t->within_ms, text, sizeof(text)));
+}
+
+/* "then repeat" would submit another one. */
+void gpc_attach_hint(const char *job, struct gpc_error *err)
+{
+	if (!err->hint[0] || err->sys == ENOSPC || err->sys == EDQUOT)
+		gpc_hint(err, "%s itself goes on; watch it: gpucloud logs -f %s; "
+			"end it: gpucloud cancel %s", job, job, job);
 }
 
 int gpc_attach(struct gpc_cmd *c, struct gpc_session *s, const char *job,
@@ -130,12 +139,7 @@ int gpc_attach(struct gpc_cmd *c, struct gpc_session *s, const char *job,
 	if (f && (r == -GPC_ECANCELED || c->out.broken))
 		return interrupted(c, s, job, a, f, err);
 	if (r) {
-		/* "then repeat" would submit another one */
-		if (!err->hint[0] || err->sys == ENOSPC ||
-			err->sys == EDQUOT)
-			gpc_hint(err, "%s itself goes on; watch it: gpucloud "
-				"logs -f %s; end it: gpucloud cancel %s", job,
-				job, job);
+		gpc_attach_hint(job, err);
 		return r;
 	}
 	gpc_follow_release(f);

@@ -23,6 +23,8 @@ struct gpc_attach {
 int gpc_attach_tether(const struct gpc_cmd *c, int64_t option_ms,
 	bool attached, struct gpc_tether *ret_t, struct gpc_error *err)
 	gpc_must_check;
+/* Of an error that leaves the job as it is: what to do instead of repeating. */
+void gpc_attach_hint(const char *job, struct gpc_error *err);
 /* Watches to the end and sets c->exit_status. */
 int gpc_attach(struct gpc_cmd *c, struct gpc_session *s, const char *job,
 	struct gpc_attach *a, struct gpc_error *err) gpc_must_check;

@@ -76,6 +76,19 @@ static int load_recorded(struct gpc_cmd *c, struct gpc_session *s,
 	return r;
 }
 
+static int print_result(struct gpc_cmd *c, const char *job, int attempt,
+	struct gpc_error *err)
+{
+	struct gpc_json *j;
+
+	if (c->out.format != GPC_OUT_JSON)
+		return gpc_out_print(&c->out, err, "%s\n", job);
+	j = gpc_json_object();
+	gpc_json_set_str(j, "job", job);
+	gpc_json_set_int(j, "attempt", attempt);
+	return gpc_out_json(&c->out, "resume", j, err);
+}
+
 static int start(struct gpc_cmd *c, struct gpc_session *s, const char *job,
 	const struct gpc_pairs *secrets, struct gpc_error *err)
 {
@@ -105,12 +118,12 @@ static int start(struct gpc_cmd *c, struct gpc_session *s, const char *job,
 	how.follow.after_event = v.state.n;
 	if (!o->detach)
 		return gpc_attach(c, s, job, &how, err);
-	if (c->out.format != GPC_OUT_JSON)
-		return gpc_out_print(&c->out, err, "%s\n", job);
-	struct gpc_json *j = gpc_json_object();
-	gpc_json_set_str(j, "job", job);
-	gpc_json_set_int(j, "attempt", v.state.attempt + 1);
-	return gpc_out_json(&c->out, "resume", j, err);
+	r = print_result(c, job, v.state.attempt + 1, err);
+	if (!r)
+		r = gpc_out_finish(&c->out, err);
+	if (r)
+		gpc_attach_hint(job, err);
+	return gpc_wrap(err, r, "%s is resumed, but", job);
 }
 
 static int run(struct gpc_cmd *c, struct gpc_error *err)

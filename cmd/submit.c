@@ -347,6 +347,8 @@ static int print_id(struct gpc_cmd *c, const struct gpc_submit_result *res,
 
 	if (!r)
 		r = gpc_out_finish(&c->out, err);
+	if (r)
+		gpc_attach_hint(res->job, err);
 	return gpc_wrap(err, r, "%s is submitted, but", res->job);
 }
 

@@ -69,14 +69,16 @@ full "wait --json" wait ended --json
 run sh -c '"$0" submit -d --name full -- true >/dev/full' "$GPUCLOUD_BIN"
 [ "$rc" -ne 0 ]
 ok $? "/dev/full: submit -d fails"
-like "$err" "full-[a-z2-7]{6}" "and names the job that it has made all the same"
+like "$err" "full-[a-z2-7]{6} is submitted, but" "and names the job that it has made all the same"
+like "$err" 'hint: full-[a-z2-7]{6} itself goes on' "and how to go on with it"
+unlike "$err" 'repeat' "but not to submit another one"
 run gpc wait full
 is "$rc" 0 "which runs"
 run sh -c '"$0" submit --name floods -- sh -c "echo hi; sleep 600" >/dev/full' "$GPUCLOUD_BIN"
 [ "$rc" -ne 0 ]
 ok $? "/dev/full: submit fails once the job says something"
 like "$err" 'hint: floods-[a-z2-7]{6} itself goes on; .*logs -f floods-.*cancel floods-' "and says that it goes on"
-unlike "$err" 'repeat' "and not to submit another one"
+unlike "$err" 'repeat' "and not to repeat it"
 run gpc cancel --now floods
 is "$rc" 0 "as it does"
 
