@@ -203,7 +203,11 @@ static void add_origin(struct detail *d, struct gpc_session *s,
 	gpc_autostr *both = machine && !strstr(who, machine) &&
 		!gpc_eq(machine, v->job.id) ? gpc_format("%s; %s, when it is "
 		"gone", who, machine) : NULL;
-	row(d, "Supervisor:", both ? both : who);
+	if (gpc_job_status_is_end(v->state.status) && gpc_starts_with(who, "nobody"))
+		row(d, "Supervisor:", "nobody: `gpucloud release` gives back what is "
+			"still held");
+	else
+		row(d, "Supervisor:", both ? both : who);
 	if (gpc_eq(gpc_json_get_str(gpc_json_get(v->job.spec, "recovery"), "by"),
 		"cloud") && !gpc_job_status_is_end(v->state.status))
 		row(d, "Recovery:", "the cloud starts the next machine by itself, "

@@ -3,7 +3,7 @@
  * value are left out, and those that allow it are cut; before that makes them short,
  * those to spare are left out. When that is not enough, what can be cut is left out,
  * then names are cut, and then the other columns are left out from the right, never
- * the first two, nor those to be kept. Of -o wide no column is left out, and none is
+ * the first two, nor those to be kept; a + at the end of the heading tells. Of -o wide no column is left out, and none is
  * cut when that is not enough. Nothing is cut anywhere else.
  */
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "cmd/cell.h"
 #include "cmd/out.h"
 
-enum { GAP = 2, NARROWEST = 8, NARROW_NAME = 20, SHORT = 24, KEPT = 2 };
+enum { GAP = 2, MARK = 2, NARROWEST = 8, NARROW_NAME = 20, SHORT = 24, KEPT = 2 };
 
 static const void *row_at(const struct gpc_table *t, const void *rows, size_t i)
 {
@@ -216,6 +216,50 @@ static void grid_fit(struct grid *g, size_t width, bool may_drop)
 	grid_cut(g, width, GPC_COL_F_NAME, NARROWEST);
 }
 
+/* How many columns were left out that said something. */
+static size_t grid_lacks(const struct grid *g)
+{
+	size_t n = 0;
+
+	for (size_t c = 0; c < g->n_cols; c++)
+		n += g->hidden[c] && !is_empty(g, c);
+	return n;
+}
+
+static size_t names_width(const struct grid *g)
+{
+	size_t n = 0;
+
+	for (size_t c = 0; c < g->n_cols; c++)
+		n += g->cols[c]->flags & GPC_COL_F_NAME ? g->widths[c] : 0;
+	return n;
+}
+
+/* The same with room for a mark in the heading where something was left out, unless
+ * that costs a part of a name or a column more. True: the mark is due. */
+static bool grid_fit_marked(struct grid *g, size_t width, bool may_drop)
+{
+	size_t size = g->n_cols * sizeof(*g->widths), names, lacks;
+	gpc_autostr *full = gpc_alloc(size + 1);
+	bool marked;
+
+	memcpy(full, g->widths, size);
+	grid_fit(g, width, may_drop);
+	lacks = grid_lacks(g);
+	if (!lacks)
+		return false;
+	names = names_width(g);
+	for (int again = 0; again < 2; again++) {
+		marked = !again && width > MARK;
+		memcpy(g->widths, full, size);
+		memset(g->hidden, 0, g->n_cols * sizeof(*g->hidden));
+		grid_fit(g, marked ? width - MARK : width, may_drop);
+		if (names_width(g) >= names && grid_lacks(g) <= lacks)
+			return marked;
+	}
+	return false;
+}
+
 static void grid_add_row(const struct grid *g, size_t r, struct gpc_buf *out)
 {
 	size_t last = g->n_cols;
@@ -245,16 +289,22 @@ static void add_table(const struct gpc_out *o, const struct gpc_table *t,
 	const void *rows, size_t n, bool heading, struct gpc_buf *out)
 {
 	struct grid g = {0};
+	bool marked = false;
 
 	if (n == 0)
 		return;
 	grid_fill(&g, o, t, rows, n);
 	if (o->width > 0)
-		grid_fit(&g, (size_t)o->width, o->format != GPC_OUT_WIDE);
+		marked = grid_fit_marked(&g, (size_t)o->width,
+			o->format != GPC_OUT_WIDE);
 	if (o->color && heading)
 		gpc_buf_adds(out, "\033[1m");
 	for (size_t r = !heading; r < g.n_rows; r++) {
 		grid_add_row(&g, r, out);
+		if (r == 0 && marked) {
+			out->len--;
+			gpc_buf_adds(out, " +\n");
+		}
 		if (r == 0 && o->color) {
 			/* before the newline, so that no line starts coloured */
 			out->len--;

@@ -121,8 +121,9 @@ static char *detail(const struct gpc_view *v, int held)
 	}
 	if (!held)
 		return gpc_steal(&why);
-	return gpc_format("%s; %d node%s still held", why, held,
-		held == 1 ? "" : "s");
+	return gpc_format("%s; %d node%s still held (gpucloud release %s gives "
+		"%s back)", why, held, held == 1 ? "" : "s", v->job.id,
+		held == 1 ? "it" : "them");
 }
 
 static void from_view(struct row *r, const struct gpc_view *v)

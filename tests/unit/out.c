@@ -145,14 +145,14 @@ static void test_narrow(void **state)
 	begin(&c, GPC_OUT_TABLE, 32);
 	assert_int_equal(gpc_out_rows(&c.o, &table, rows, 2, NULL), 0);
 	expect(&c,
-"NAME              STATE  NODES\n"
+"NAME              STATE  NODES +\n"
 "train             BUSY       2\n"
 "größe,\"x\"\\x1b[2J  IDLE       0\n");
 	/* the first two stay, however narrow the terminal */
 	begin(&c, GPC_OUT_TABLE, 5);
 	assert_int_equal(gpc_out_rows(&c.o, &table, rows, 1, NULL), 0);
 	expect(&c,
-"NAME   STATE\n"
+"NAME   STATE +\n"
 "train  BUSY\n");
 }
 
