@@ -75,7 +75,8 @@ static int lay_field(const struct gpc_config *c, struct gpc_spec *spec,
 
 	if (!m || names_field(spec, o->field))
 		return 0;
-	int r = gpc_spec_override(spec, o->word, m->items.v[0], warnings, err);
+	gpc_autostr *value = gpc_strv_join(&m->items, ",");
+	int r = gpc_spec_override(spec, o->word, value, warnings, err);
 	if (!r)
 		return 0;
 	return gpc_wrap(err, gpc_recode(err, GPC_ECONFIG), "%s", m->where);

@@ -13,12 +13,15 @@
 #include "cmd/wrap.h"
 #include "core/notify.h"
 #include "core/machine.h"
+#include "core/ports.h"
 #include "core/supervise.h"
 #include "model/spec_notify.h"
+#include "model/spec_ports.h"
 #include "record/checkpoint.h"
 #include "record/update.h"
 
-enum { LABEL = 13 };            /* columns of "Checkpoints: " */
+enum { LABEL = 13,             /* columns of "Checkpoints: " */
+	PORTS_SHOWN = 8 };
 
 struct detail {
 	struct gpc_cmd *c;
@@ -174,6 +177,41 @@ static void add_notify(struct detail *d, struct gpc_session *s,
 	}
 }
 
+/* Where the job is reached, and by whom. */
+static void add_ports(struct detail *d, const struct gpc_view *v,
+	const struct gpc_spec *spec)
+{
+	gpc_auto(gpc_ports_at) struct gpc_ports_at where = {0};
+	gpc_auto(gpc_strv) struct gpc_strv allow = {0};
+	gpc_autostr *who = NULL, *more = NULL, *text = NULL;
+	bool guarded = false;
+	size_t shown = 0;
+
+	if (!gpc_view_is_over(v))
+		gpc_ports_where(spec, &v->state, &where);
+	for (; shown < where.n && shown < PORTS_SHOWN; shown++) {
+		const struct gpc_port_at *x = &where.v[shown];
+		gpc_autostr *later = x->at ? NULL : gpc_format("%s: not open yet",
+			x->ports);
+		gpc_autostr *line = v->state.num_nodes > 1 ? gpc_format("%s "
+			"(rank %d)", x->at ? x->at : later, x->rank) :
+			gpc_strdup(x->at ? x->at : later);
+
+		row(d, shown ? "" : "Ports:", line);
+	}
+	if (where.n > shown) {
+		more = gpc_format("and %zu more: see -o json", where.n - shown);
+		row(d, "", more);
+	}
+	gpc_spec_allowed(spec, &allow);
+	gpc_vec_each(n, &v->state.nodes)
+		guarded = guarded || !gpc_eq(n->provider, "local");
+	who = gpc_strv_join(&allow, ", ");
+	text = gpc_format("for %s alone", who);
+	if (where.n && guarded && allow.n)
+		row(d, "", text);
+}
+
 static void add_wishes(struct detail *d, struct gpc_session *s,
 	const struct gpc_view *v)
 {
@@ -181,6 +219,7 @@ static void add_wishes(struct detail *d, struct gpc_session *s,
 
 	if (gpc_spec_from_json(v->job.spec, v->job.id, &spec, NULL, NULL))
 		return;
+	add_ports(d, v, &spec);
 	add_limits(d, &spec, &v->state);
 	add_priority(d, &spec, &v->state);
 	add_notify(d, s, v, &spec);

@@ -12,6 +12,7 @@
 #include "cmd/plan_facts.h"
 #include "cmd/wrap.h"
 #include "model/spec_notify.h"
+#include "model/spec_ports.h"
 
 enum { RULES = 6 };
 
@@ -306,6 +307,26 @@ static void say_recovery(struct gpc_cmd *c, const struct gpc_spec *spec)
 	item(c, "if lost", text);
 }
 
+/* --- who may reach it ---------------------------------------------------------- */
+static void say_ports(struct gpc_cmd *c, const struct gpc_plan_text *t)
+{
+	gpc_auto(gpc_strv) struct gpc_strv ports = {0}, allow = {0};
+	gpc_autostr *list = NULL, *who = NULL, *text = NULL;
+
+	gpc_spec_port_words(t->spec, &ports);
+	gpc_spec_allowed(t->spec, &allow);
+	if (!ports.n)
+		return;
+	list = gpc_strv_join(&ports, ", ");
+	who = gpc_strv_join(&allow, ", ");
+	if (gpc_eq(t->plan->offers.v[0].provider, "local"))
+		text = gpc_format("%s of this machine, as they are", list);
+	else
+		text = gpc_format("%s of each node, for %s alone", list,
+			allow.n ? who : "this machine's address");
+	item(c, "ports", text);
+}
+
 /* --- who comes first, and who is told ---------------------------------------- */
 static void say_priority(struct gpc_cmd *c, const struct gpc_spec *spec)
 {
@@ -357,6 +378,7 @@ void gpc_plan_say(struct gpc_cmd *c, const struct gpc_plan_text *t)
 	say_end(c, t);
 	say_workspace(c, t);
 	say_mounts(c, t);
+	say_ports(c, t);
 	say_recovery(c, t->spec);
 	say_priority(c, t->spec);
 	say_notify(c, t->spec);

@@ -139,16 +139,18 @@ static int parse(const char *word, const char *const *command, int n_command,
 }
 
 /* --- changing -------------------------------------------------------------- */
-static const char *option_value(const struct gpc_spec_cli *cli,
-	const char *word)
+/* Owned; several are one text with commas. */
+static char *option_value(const struct gpc_spec_cli *cli, const char *word)
 {
 	const struct gpc_opt *row = gpc_opt_find(gpc_spec_cli_options, word);
-	const char *const *at;
+	const void *at = row ? (const char *)cli + row->offset : NULL;
+	const struct gpc_strv *list = at;
 
-	if (!row || row->type != GPC_OPT_T_STR)
-		return NULL;
-	at = (const void *)((const char *)cli + row->offset);
-	return *at;
+	if (row && row->type == GPC_OPT_T_STR)
+		return gpc_strdup(*(const char *const *)at);
+	if (row && row->type == GPC_OPT_T_LIST && list->n)
+		return gpc_strv_join(list, ",");
+	return NULL;
 }
 
 int gpc_spec_notify_text(const char *value, const struct gpc_cancel *cancel,
@@ -188,7 +190,7 @@ static int override(const struct gpc_spec_cli *cli,
 	const struct gpc_spec_option *o = gpc_spec_options(&n);
 
 	for (size_t i = 0; i < n; i++) {
-		const char *value = option_value(cli, o[i].word);
+		gpc_autostr *value = option_value(cli, o[i].word);
 		int r = value ? override_one(o[i].word, value, cancel, spec,
 			warnings, err) : 0;
 

@@ -10,10 +10,10 @@ struct gpc_spec_cli {
 	const char *name, *workdir, *git_url, *git_ref, *nodes, *infra, *gpus;
 	const char *cpus, *memory;
 	const char *spot, *instance_type, *image, *disk_size, *disk_tier;
-	const char *network_tier, *ports, *max_hourly_cost, *max_cost, *time;
+	const char *network_tier, *max_hourly_cost, *max_cost, *time;
 	const char *setup_time, *deadline, *checkpoint, *strict;
 	const char *priority, *notify;
-	struct gpc_strv env, secret;
+	struct gpc_strv ports, allow, env, secret;
 	const char *env_file;
 };
 extern const struct gpc_opt gpc_spec_cli_options[];

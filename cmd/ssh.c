@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cidr.h"
 #include "base/fd.h"
 #include "base/parse.h"
 #include "base/path.h"
@@ -15,7 +16,6 @@
 #include "cmd/session_open.h"
 #include "core/ssh.h"
 #include "core/view.h"
-#include "net/cidr.h"
 #include "provider/ssh_key.h"
 
 #define USER_CONFIG_MAX ((size_t)1 << 20)

@@ -20,6 +20,7 @@
 #include "core/disk_room.h"
 #include "core/machine.h"
 #include "core/plan.h"
+#include "core/ports.h"
 #include "core/submit.h"
 
 struct submit {
@@ -200,8 +201,25 @@ static void warn_disk(struct gpc_cmd *c, const struct gpc_session *s,
 			" for each node" : "");
 }
 
+/* Whatever listens there already answers in the job's place, or keeps it from it. */
+static void warn_ports(struct gpc_cmd *c, const struct gpc_spec *spec,
+	const struct gpc_plan *plan)
+{
+	gpc_auto(gpc_strv) struct gpc_strv taken = {0};
+	gpc_autostr *where = gpc_spec_where(spec, "resources.ports");
+	gpc_autostr *list = NULL;
+	bool here;
+
+	gpc_ports_taken(spec, plan->offers.v[0].provider, &here, &taken);
+	list = gpc_strv_join(&taken, ", ");
+	if (taken.n)
+		gpc_log(&c->log, GPC_WARN, "%s: resources.ports: %s %s taken on "
+			"this machine already: `ss -ltnp` shows by whom", where,
+			list, taken.n > 1 ? "are" : "is");
+}
+
 static int plan_one(struct gpc_cmd *c, struct gpc_session *s,
-	const struct gpc_spec *spec, const struct gpc_tether *tether,
+	struct gpc_spec *spec, const struct gpc_tether *tether,
 	struct gpc_sent *sent, struct gpc_plan *plan, struct gpc_error *err)
 {
 	const struct submit *o = c->ctx;
@@ -219,6 +237,8 @@ static int plan_one(struct gpc_cmd *c, struct gpc_session *s,
 		r = gpc_plan_make(s, spec, (struct gpc_money){0}, 0, plan, err);
 	if (!r)
 		r = gpc_bucket_mounts_plan(s, spec, plan, &sent->buckets, err);
+	if (!r)
+		r = gpc_ports_allow_caller(s, spec, plan, err);
 	if (r)
 		return r;
 	machine = s->store ? gpc_machine_standby(s) : NULL;
@@ -231,6 +251,7 @@ static int plan_one(struct gpc_cmd *c, struct gpc_session *s,
 	gpc_sent_warn(c, sent);
 	warn_idle(c, spec, plan);
 	warn_disk(c, s, spec, plan);
+	warn_ports(c, spec, plan);
 	warn_region(c, s, plan);
 	return 0;
 }
@@ -244,7 +265,7 @@ static void warn_all(struct gpc_cmd *c, const struct gpc_strv *warnings)
 /* Everything is shown, also what could not run yet: then the end is an error
  * that says so. */
 static int dry_run(struct gpc_cmd *c, struct gpc_session *s,
-	const struct gpc_spec_file *file, const struct gpc_tether *tether,
+	struct gpc_spec_file *file, const struct gpc_tether *tether,
 	struct gpc_error *err)
 {
 	gpc_auto(gpc_strv) struct gpc_strv warnings = {0};
@@ -252,7 +273,7 @@ static int dry_run(struct gpc_cmd *c, struct gpc_session *s,
 	int r = 0;
 
 	for (size_t i = 0; !r && i < file->tasks.n; i++) {
-		const struct gpc_spec *spec = &file->tasks.v[i];
+		struct gpc_spec *spec = &file->tasks.v[i];
 		gpc_auto(gpc_sent) struct gpc_sent sent = {0};
 		gpc_auto(gpc_plan) struct gpc_plan plan = {0};
 
@@ -352,7 +373,7 @@ static int print_id(struct gpc_cmd *c, const struct gpc_submit_result *res,
 	return gpc_wrap(err, r, "%s is submitted, but", res->job);
 }
 
-static int submit_one(struct gpc_cmd *c, const struct gpc_spec *spec,
+static int submit_one(struct gpc_cmd *c, struct gpc_spec *spec,
 	const struct gpc_tether *tether, struct gpc_error *err)
 {
 	const struct submit *o = c->ctx;

@@ -41,13 +41,14 @@ static const struct gpc_opt options[] = {
 	NEVER("nodes"), NEVER("infra"), NEVER("gpus"), NEVER("cpus"),
 	NEVER("memory"), NEVER("spot"), NEVER("instance-type"), NEVER("image"),
 	NEVER("disk-size"), NEVER("disk-tier"), NEVER("network-tier"),
-	NEVER("ports"), NEVER("max-hourly-cost"), NEVER("setup-time"),
-	NEVER("deadline"),
+	NEVER("ports"), NEVER("allow"), NEVER("max-hourly-cost"),
+	NEVER("setup-time"), NEVER("deadline"),
 	GPC_OPT_END
 };
 
 static const char submitted[] = "what was submitted is what runs";
 static const char bought[] = "a node is bought as it is";
+static const char opened[] = "what was opened for a node stays so";
 static const char lifetime[] = "the lifetime of its nodes was counted with it";
 static const struct { const char *word, *why; } never[] = {
 	{"name", "it is part of the job's id"},
@@ -56,7 +57,8 @@ static const struct { const char *word, *why; } never[] = {
 	{"nodes", bought}, {"infra", bought}, {"gpus", bought},
 	{"cpus", bought}, {"memory", bought}, {"spot", bought},
 	{"instance-type", bought}, {"image", bought}, {"disk-size", bought},
-	{"disk-tier", bought}, {"network-tier", bought}, {"ports", bought},
+	{"disk-tier", bought}, {"network-tier", bought}, {"ports", opened},
+	{"allow", opened},
 	{"max-hourly-cost", "its offers were chosen by it"},
 	{"setup-time", lifetime}, {"deadline", lifetime},
 };

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/cidr.h"
 #include "base/fd.h"
 #include "base/pace.h"
 #include "base/path.h"
@@ -17,7 +18,6 @@
 #include "core/supervise.h"
 #include "core/view.h"
 #include "model/ssh.h"
-#include "net/cidr.h"
 #include "provider/provider.h"
 #include "provider/ssh_key.h"
 #include "record/index.h"
@@ -276,6 +276,9 @@ static int open_way(struct asking *x, const struct gpc_ssh_ask *ask,
 	struct gpc_provider_context ctx;
 	gpc_autoptr(gpc_provider) *p = NULL;
 	gpc_autostr *caller = NULL;
+	struct gpc_port_range port = { x->fact.port, x->fact.port };
+	const struct gpc_port_ranges ports = { &port, 1, 1 };
+	gpc_auto(gpc_strv) struct gpc_strv allowed = {0};
 	char from[GPC_CIDR_SIZE];
 	int r = gpc_session_provider(x->s, x->node->provider, &ctx, &p, err);
 
@@ -287,8 +290,9 @@ static int open_way(struct asking *x, const struct gpc_ssh_ask *ask,
 		return r;
 	gpc_log(x->s->log, GPC_INFO, "letting %s reach port %d of node %s",
 		caller ? caller : from, x->fact.port, x->node->id);
-	return p->ops->open_way(p, x->node->id, caller ? caller : from,
-		x->fact.port, ret_address, err);
+	gpc_strv_add(&allowed, caller ? caller : from);
+	return p->ops->open_way(p, x->node->id, &(struct gpc_way){
+		.from = &allowed, .ports = &ports }, ret_address, err);
 }
 
 static int find_address(struct asking *x, const struct gpc_ssh_ask *ask,

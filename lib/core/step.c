@@ -87,6 +87,7 @@ void gpc_supervision_free(struct gpc_supervision *sv)
 	free(sv->seen);
 	free(sv->note);
 	free(sv->node_note);
+	free(sv->ports_note);
 	free(sv);
 }
 

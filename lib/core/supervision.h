@@ -110,6 +110,8 @@ struct gpc_supervision {
 	bool secrets_gone;
 	bool ways_closed;             /* ways.c: nothing is left, or it is given up */
 	int64_t ways_since_ms, ways_ms; /* boot clock: first and next try */
+	char *ports_note;             /* why ports are not open yet; or NULL */
+	int64_t ports_ms, ports_pause_ms; /* boot clock: next try; 0 = now */
 	struct gpc_notifier notifier;
 };
 
@@ -123,7 +125,10 @@ int gpc_supervisor_lock(struct gpc_session *s, const char *path, int *ret_fd,
 bool gpc_supervisor_renew(const struct gpc_session *s, int fd,
 	const char *path);
 
-/* ways.c: True once nothing of what `gpucloud ssh` opened is left, or no more is
+/* opening.c: opens the spec's ports of nodes that run, where something guards them. */
+int gpc_supervision_open_ports(struct gpc_supervision *sv, bool *progressed,
+	struct gpc_error *err) gpc_must_check;
+/* ways.c: True once nothing of what was opened to its nodes is left, or no more is
  * tried. Of a job that is over. */
 bool gpc_supervision_close_ways(struct gpc_supervision *sv);
 

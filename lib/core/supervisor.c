@@ -64,9 +64,8 @@ static int put_record(struct gpc_supervision *sv, int64_t now_ms,
 	gpc_json_set_int(j, "start", (int64_t)gpc_proc_start(getpid()));
 	gpc_json_set_int(j, "n", ++sv->renewals);
 	gpc_json_set_int(j, "boot_ms", now_ms);
-	if (sv->note || sv->node_note)
-		gpc_json_set_str(j, "note", sv->note ? sv->note :
-			sv->node_note);
+	gpc_json_set_str(j, "note", sv->note ? sv->note : sv->ports_note ?
+		sv->ports_note : sv->node_note);
 	sv->renewed_ms = now_ms;
 	text = gpc_json_print(j);
 	gpc_key_job_file(key, sv->job.id, "supervisor");

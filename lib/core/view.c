@@ -9,6 +9,7 @@
 #include "core/cost.h"
 #include "core/kept.h"
 #include "core/notify.h"
+#include "core/ports.h"
 #include "core/supervise.h"
 #include "model/spec_notify.h"
 #include "record/facts.h"
@@ -534,6 +535,7 @@ static void set_current(struct gpc_json *j, struct gpc_session *s,
 
 	if (gpc_spec_from_json(v->job.spec, v->job.id, &spec, NULL, NULL) < 0)
 		gpc_spec_init(&spec);
+	gpc_ports_json(&spec, &v->state, gpc_view_is_over(v), j);
 	gpc_json_set(j, "limits", limits_json(v, &spec));
 	gpc_json_set_int(j, "priority", gpc_update_priority(&spec, &v->state));
 	if (gpc_update_notify(&spec, &v->state, &notify, NULL) == 0 && notify.n)

@@ -391,7 +391,8 @@ int gpc_supervision_watch(struct gpc_supervision *sv, bool *progressed,
 {
 	static int (*const parts[])(struct gpc_supervision *, bool *,
 		struct gpc_error *) = {
-		watch_beats, watch_machines, watch_cancel, watch_cost,
+		gpc_supervision_open_ports, watch_beats, watch_machines,
+		watch_cancel, watch_cost,
 	};
 	int64_t now = gpc_boot_ms();
 	bool settled = false, due = false;

@@ -1,10 +1,11 @@
-/* Ways from outside that `gpucloud ssh` had opened to a job's nodes, closed again once
- * the job is over: before its index entry moves, so that whoever comes next goes on with
+/* Ways from outside to a job's nodes, which the spec's ports or `gpucloud ssh` had
+ * opened, closed again once the job is over: before its index entry moves, so that whoever comes next goes on with
  * it. What cannot be closed keeps no job open for ever: `release --orphans` finds it by
  * its tags. */
 #include "base/str.h"
 #include "base/time.h"
 #include "core/supervision.h"
+#include "model/spec_ports.h"
 
 enum { AGAIN_MS = 2000, PATIENCE_MS = 10 * 60 * 1000 };
 
@@ -31,18 +32,47 @@ static int close_at(struct gpc_supervision *sv, const char *provider,
 	return r;
 }
 
+/* Whoever died between opening them and saying so left no event. */
+static bool may_have_ways(const struct gpc_supervision *sv)
+{
+	gpc_auto(gpc_strv) struct gpc_strv ports = {0};
+
+	gpc_spec_port_words(&sv->spec, &ports);
+	return sv->journal.state.opened || (ports.n && sv->journal.state.attempt);
+}
+
+static void add_once(const char *provider, struct gpc_strv *to)
+{
+	if (provider && !gpc_strv_has(to, provider))
+		gpc_strv_add(to, provider);
+}
+
+/* The state forgets the nodes of attempts that are over; the spec does not say all
+ * places, but most. */
+static void find_providers(struct gpc_supervision *sv, struct gpc_strv *to)
+{
+	gpc_vec_each(n, &sv->journal.state.nodes)
+		add_once(n->provider, to);
+	gpc_vec_each(s, &sv->sources)
+		add_once((*s)->name, to);
+	for (size_t i = 0; sv->journal.state.opened &&
+		i < gpc_spec_candidates(&sv->spec, NULL); i++) {
+		gpc_autostr *name = gpc_resources_provider(
+			gpc_spec_candidate(&sv->spec, i));
+
+		add_once(name, to);
+	}
+}
+
 static int close_all(struct gpc_supervision *sv, size_t *n_left,
 	struct gpc_error *err)
 {
-	gpc_auto(gpc_strv) struct gpc_strv done = {0};
+	gpc_auto(gpc_strv) struct gpc_strv providers = {0};
 	int r = 0;
 
-	gpc_vec_each(n, &sv->journal.state.nodes) {
-		if (r < 0 || gpc_strv_has(&done, n->provider))
-			continue;
-		gpc_strv_add(&done, n->provider);
-		r = close_at(sv, n->provider, n_left, err);
-	}
+	find_providers(sv, &providers);
+	for (size_t i = 0; r == 0 && i < providers.n; i++)
+		r = close_at(sv, providers.v[i], n_left, err);
 	return r;
 }
 
@@ -53,7 +83,7 @@ bool gpc_supervision_close_ways(struct gpc_supervision *sv)
 	size_t n_left = 0;
 	int r;
 
-	if (!sv->journal.state.opened || sv->ways_closed)
+	if (sv->ways_closed || !may_have_ways(sv))
 		return true;
 	if (!sv->ways_since_ms)
 		sv->ways_since_ms = now;
@@ -65,8 +95,8 @@ bool gpc_supervision_close_ways(struct gpc_supervision *sv)
 	if (sv->ways_closed || (r != -GPC_EAUTH &&
 		now - sv->ways_since_ms < PATIENCE_MS))
 		return sv->ways_closed;
-	gpc_log(sv->session->log, GPC_WARN, "%s: what was opened for ssh stays "
-		"(%s): `gpucloud release --orphans` closes it", sv->job.id,
+	gpc_log(sv->session->log, GPC_WARN, "%s: what was opened to its nodes "
+		"stays (%s): `gpucloud release --orphans` closes it", sv->job.id,
 		r < 0 ? why.msg : "it is still in use");
 	return sv->ways_closed = true;
 }

@@ -29,6 +29,7 @@ const char *const gpc_event_type_names[] = {
 	[GPC_EVENT_PRUNED] = "pruned",
 	[GPC_EVENT_ENDED] = "ended",
 	[GPC_EVENT_SSH] = "ssh",
+	[GPC_EVENT_OPENED] = "opened",
 	[GPC_EVENT__COUNT] = NULL,
 };
 

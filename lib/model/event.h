@@ -21,6 +21,8 @@
  *                                          counts towards no_progress; boot: the
  *                                          word of model/boot_failure.h; offer:
  *                                          its machine died before it ran
+ *   opened     {attempt, rank, id, address}    the spec's ports of this node are
+ *                                          open, and reached at address
  *   released   {attempt, rank, id, at_ms?, paid_ms?, machine_free?}
  *                                          how long it is paid for, if not from
  *                                          created to at_ms; only what belongs
@@ -57,7 +59,7 @@ enum gpc_event_type {
 	GPC_EVENT_SUPERVISOR, GPC_EVENT_CHECKPOINT, GPC_EVENT_CANCEL,
 	GPC_EVENT_SAVE, GPC_EVENT_SIGNAL, GPC_EVENT_UPDATE, GPC_EVENT_RESUME,
 	GPC_EVENT_PRUNE, GPC_EVENT_PRUNING, GPC_EVENT_PRUNED,
-	GPC_EVENT_ENDED, GPC_EVENT_SSH,
+	GPC_EVENT_ENDED, GPC_EVENT_SSH, GPC_EVENT_OPENED,
 	GPC_EVENT__COUNT,
 };
 extern const char *const gpc_event_type_names[];

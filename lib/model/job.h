@@ -120,6 +120,8 @@ struct gpc_node {
 	enum gpc_node_status status;
 	int64_t intent;             /* number of its intent event */
 	char *provider, *id, *address, *offer;
+	char *opened;               /* where the spec's ports are reached; NULL = they
+	                             * are not open (yet) */
 	struct gpc_money rate;      /* per hour, of all that it costs */
 	int64_t created_ms, released_ms, expires_ms;
 	struct gpc_json *rest;

@@ -13,6 +13,7 @@ static const struct gpc_bind node_fields[] = {
 	GPC_BIND(gpc_node, provider, STR),
 	GPC_BIND(gpc_node, id, STR),
 	GPC_BIND(gpc_node, address, STR),
+	GPC_BIND(gpc_node, opened, STR),
 	GPC_BIND(gpc_node, offer, STR),
 	GPC_BIND(gpc_node, rate, MONEY),
 	GPC_BIND(gpc_node, created_ms, I53),

@@ -96,6 +96,7 @@ struct gpc_resources {
 	enum gpc_spec_network_tier network_tier;
 	char *local_disk;           /* "nvme:1000+" */
 	struct gpc_strv ports;      /* "8080", "10052-10100" */
+	struct gpc_strv allow;      /* who may reach them: "192.0.2.0/24" */
 	struct gpc_pairs labels;
 	char *image_id;             /* for every region */
 	struct gpc_pairs image_ids; /* or region -> id */

@@ -33,6 +33,7 @@ static const struct gpc_spec_option options[] = {
 	{"network-tier", "resources.network_tier", "TIER",
 		"speed between nodes"},
 	{"ports", "resources.ports", "PORT[-LAST]", "ports that are opened"},
+	{"allow", "resources.allow", "CIDR", "who may reach the ports"},
 	{"max-hourly-cost", "resources.max_hourly_cost", "AMOUNT",
 		"cap on the hourly price of one node"},
 	{"max-cost", "limits.cost", "AMOUNT", "cap on all that the job costs"},

@@ -112,10 +112,11 @@ extern const struct gpc_spec_kind gpc_kind_candidates;
 
 extern const struct gpc_spec_kind gpc_kind_infra;          /* spec_resources.c */
 extern const struct gpc_spec_kind gpc_kind_place;
-extern const struct gpc_spec_kind gpc_kind_ports;
 extern const struct gpc_spec_kind gpc_kind_labels;
 extern const struct gpc_spec_kind gpc_kind_image;
 extern const struct gpc_spec_kind gpc_kind_local_disk;
+extern const struct gpc_spec_kind gpc_kind_ports;          /* spec_ports.c */
+extern const struct gpc_spec_kind gpc_kind_networks;
 /* cloud, region and zone of a resources map become infra. */
 int gpc_spec_join_places(struct gpc_spec_reader *r,
 	const struct gpc_yaml_node *map, struct gpc_resources *res);

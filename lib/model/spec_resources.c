@@ -1,5 +1,5 @@
 /* Fields of resources with forms of their own: where to run (infra and its
- * older forms cloud, region and zone), ports, labels, images, local disks. */
+ * older forms cloud, region and zone), labels, images, local disks. */
 #include <ctype.h>
 #include <string.h>
 
@@ -220,81 +220,7 @@ int gpc_resources_gpu_count(const struct gpc_resources *r)
 	return n < most ? n + 1 : n;
 }
 
-/* --- ports, labels, image, local_disk ------------------------------------------- */
-
-static bool parse_ports(const char *text, char **ret_text)
-{
-	size_t n = strspn(text, "0123456789");
-	gpc_autostr *first = gpc_strndup(text, n);
-	int64_t a, b;
-
-	if (gpc_parse_i64(first, 1, 65535, "port", &a, NULL))
-		return false;
-	b = a;
-	if (text[n] && (text[n] != '-' ||
-	    gpc_parse_i64(text + n + 1, a, 65535, "port", &b, NULL)))
-		return false;
-	*ret_text = a == b ? gpc_format("%lld", (long long)a)
-		: gpc_format("%lld-%lld", (long long)a, (long long)b);
-	return true;
-}
-
-static int read_port(struct gpc_spec_reader *r, const struct gpc_spec_field *f,
-	const struct gpc_yaml_node *node, struct gpc_strv *ports)
-{
-	const char *text = gpc_spec_text(node);
-	gpc_autostr *number = NULL;
-	char *port;
-	int64_t n;
-
-	if (gpc_yaml_to_i64(node, &n)) {
-		gpc_spec_surprise(r, f, node);
-		number = gpc_format("%lld", (long long)n);
-		text = number;
-	}
-	if (!text || !parse_ports(text, &port))
-		return gpc_spec_expected(r, f, node,
-			"a port from 1 to 65535, or FIRST-LAST");
-	gpc_strv_take(ports, port);
-	return 0;
-}
-
-static int read_ports(struct gpc_spec_reader *r, const struct gpc_spec_field *f,
-	const struct gpc_yaml_node *node, void *slot)
-{
-	gpc_auto(gpc_strv) struct gpc_strv ports = {0};
-	int e = 0;
-
-	if (node->kind == GPC_YAML_LIST) {
-		for (size_t i = 0; i < node->n && !e; i++)
-			e = read_port(r, f, node->items[i], &ports);
-	} else {
-		e = read_port(r, f, node, &ports);
-	}
-	if (!e && slot) {
-		gpc_strv_clear(slot);
-		*(struct gpc_strv *)slot = ports;
-		ports = (struct gpc_strv){0};
-	}
-	return e;
-}
-
-static struct gpc_json *write_ports(const struct gpc_spec_field *f,
-	const void *slot)
-{
-	(void)f;
-	return gpc_spec_write_strv(slot);
-}
-
-static void clear_ports(const struct gpc_spec_field *f, void *slot)
-{
-	(void)f;
-	gpc_strv_clear(slot);
-}
-
-const struct gpc_spec_kind gpc_kind_ports = {
-	read_ports, write_ports, clear_ports,
-};
+/* --- labels, image, local_disk ------------------------------------------------- */
 
 static int read_labels(struct gpc_spec_reader *r,
 	const struct gpc_spec_field *f, const struct gpc_yaml_node *node,

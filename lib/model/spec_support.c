@@ -3,8 +3,10 @@
  * a hint is named in a warning; nothing is dropped in silence. */
 #include <string.h>
 
+#include "base/cidr.h"
 #include "base/vec.h"
 #include "model/spec_notify.h"
+#include "model/spec_ports.h"
 #include "model/spec_read.h"
 
 struct checker {
@@ -313,9 +315,39 @@ static int check_run(struct checker *c)
 	return gpc_recode(c->err, GPC_ECONFIG);
 }
 
+static bool has_place(const struct gpc_spec *spec, const char *field)
+{
+	gpc_vec_each(p, &spec->places)
+		if (gpc_eq(p->field, field))
+			return true;
+	return false;
+}
+
+/* Whom it lets in is a person's to know, before anything listens there. */
+static void check_ports(struct checker *c)
+{
+	gpc_auto(gpc_strv) struct gpc_strv ports = {0}, allow = {0};
+	gpc_autostr *list = NULL;
+
+	gpc_spec_port_words(c->spec, &ports);
+	gpc_spec_allowed(c->spec, &allow);
+	list = gpc_strv_join(&ports, ", ");
+	/* A default of the configuration is no mistake. */
+	if (allow.n && !ports.n && has_place(c->spec, "resources.allow"))
+		add_warning(c, "resources.allow", "resources.allow has no effect "
+			"without resources.ports");
+	for (size_t i = 0; i < allow.n && ports.n; i++)
+		if (gpc_cidr_is_everybody(allow.v[i]))
+			add_warning(c, "resources.allow", "resources.allow: %s is "
+				"everybody on the Internet: who finds port %s may "
+				"use what listens there, unless that asks for a "
+				"password itself", allow.v[i], list);
+}
+
 static int check_recovery(struct checker *c)
 {
 	const struct gpc_spec *s = c->spec;
+	gpc_auto(gpc_strv) struct gpc_strv ports = {0};
 
 	if (s->recovery.by != GPC_SPEC_BY_CLOUD)
 		return 0;
@@ -323,6 +355,11 @@ static int check_recovery(struct checker *c)
 		return refuse(c, "recovery.by", "recovery.by: cloud is for jobs "
 			"of one node: %d nodes go on together only by a "
 			"supervisor", s->num_nodes);
+	gpc_spec_port_words(s, &ports);
+	if (ports.n)
+		return refuse(c, "resources.ports", "resources.ports with "
+			"recovery.by: cloud: nobody opens the ports of a machine "
+			"that the cloud starts by itself");
 	if (!s->checkpoint.path)
 		add_warning(c, "recovery.by", "recovery.by: cloud without a "
 			"checkpoint.path: each machine begins anew");
@@ -364,6 +401,7 @@ int gpc_spec_check_supported(const struct gpc_spec *spec,
 	int e = take(&c, check_run(&c), 0, out);
 
 	e = take(&c, check_recovery(&c), e, out);
+	check_ports(&c);
 	gpc_vec_each(m, &spec->file_mounts)
 		e = take(&c, check_mount(&c, m), e, out);
 	gpc_vec_each(a, &spec->artifacts)

@@ -449,11 +449,11 @@ static int aws_caller(struct gpc_provider *p, char **ret_cidr,
 	return gpc_aws_way_caller(&((struct state *)p->state)->aws, ret_cidr, err);
 }
 
-static int aws_open_way(struct gpc_provider *p, const char *id, const char *cidr,
-	int port, char **ret_address, struct gpc_error *err)
+static int aws_open_way(struct gpc_provider *p, const char *id,
+	const struct gpc_way *what, char **ret_address, struct gpc_error *err)
 {
-	struct gpc_aws_way way = { .store_id = p->ctx->store_id, .cidr = cidr,
-		.port = port };
+	struct gpc_aws_way way = { .store_id = p->ctx->store_id,
+		.from = what->from, .ports = what->ports };
 	gpc_autostr *region = NULL;
 
 	if (!gpc_aws_node_parts(id, &region, &way.instance))

@@ -24,6 +24,7 @@ struct checking {
 	bool needs_profile;             /* the store is in a bucket */
 	bool has_profile;
 	char *image;
+	char *vpc;                      /* the default one; or NULL */
 };
 
 static struct gpc_check_line *add(struct checking *c, const char *what)
@@ -115,8 +116,10 @@ static void check_network(struct checking *c)
 			c->region);
 	}
 	judge(l, r, &why);
-	if (r == 0)
-		l->found = gpc_str_printable(vpc, strnlen(vpc, 40));
+	if (r < 0)
+		return;
+	l->found = gpc_str_printable(vpc, strnlen(vpc, 40));
+	c->vpc = gpc_strdup(vpc);
 }
 
 static void add_tag(struct gpc_pairs *p, int n, const char *kind)
@@ -172,6 +175,35 @@ static void check_launch(struct checking *c, bool spot)
 	/* A job may do without the spot market. */
 	if (r < 0)
 		l->state = spot ? GPC_LINE_WARNING : GPC_LINE_MISSING;
+	else
+		l->found = gpc_strdup("permitted");
+}
+
+/* A job may do without being reached from outside. */
+static void check_ports(struct checking *c)
+{
+	struct gpc_check_line *l = add(c, "ports and ssh");
+	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
+	gpc_autoptr(gpc_xml) *xml = NULL;
+	struct gpc_error why = {0};
+	int r;
+
+	if (!c->vpc) {
+		l->state = GPC_LINE_WARNING;
+		gpc_fail(&l->why, GPC_ECONFIG, "cannot be tried without a VPC");
+		return;
+	}
+	gpc_pairs_add(&p, "VpcId", c->vpc);
+	gpc_pairs_add(&p, "GroupName", "gpucloud-check");
+	gpc_pairs_add(&p, "GroupDescription", "gpucloud: never made");
+	gpc_pairs_add(&p, "DryRun", "true");
+	add_tag(&p, 1, "security-group");
+	r = gpc_aws_ec2(c->aws, &(struct gpc_aws_call){ .region = c->region,
+		.action = "CreateSecurityGroup", .params = &p, .repeatable = true },
+		&xml, &why);
+	judge(l, r, &why);
+	if (r < 0)
+		l->state = GPC_LINE_WARNING;
 	else
 		l->found = gpc_strdup("permitted");
 }
@@ -263,9 +295,11 @@ int gpc_aws_check(struct gpc_provider *p, struct gpc_aws *aws,
 	check_network(&c);
 	check_launch(&c, false);
 	check_launch(&c, true);
+	check_ports(&c);
 	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
 		check_quota(&c, i);
 	check_prices(&c);
 	free(c.image);
+	free(c.vpc);
 	return 0;
 }

@@ -10,6 +10,10 @@
 #define HINT_QUOTA "ask AWS for a higher vCPU quota of this family in this region " \
 	"(Service Quotas, EC2), or name another region or market"
 #define HINT_IAM "the permission is missing in IAM; `gpucloud check aws` shows whose"
+#define HINT_RULES "name fewer ports (8000-8010 counts as one) or networks, or ask AWS " \
+	"for more rules per security group (Service Quotas, Amazon VPC)"
+#define HINT_SECURITY "delete security groups that nobody needs, or ask AWS for more " \
+	"(Service Quotas, Amazon VPC)"
 #define HINT_VPC "make a default VPC (aws ec2 create-default-vpc), or tag subnets " \
 	"with the key gpucloud"
 
@@ -84,6 +88,12 @@ static const struct {
 	{"InvalidLaunchTemplateId.NotFound", {GPC_NET_RETRY, GPC_ECONFIG, NULL}},
 	{"InvalidLaunchTemplateName.NotFoundException",
 		{GPC_NET_RETRY, GPC_ECONFIG, NULL}},
+	{"RulesPerSecurityGroupLimitExceeded", {GPC_NET_FAILED, GPC_EQUOTA, HINT_RULES}},
+	{"SecurityGroupLimitExceeded", {GPC_NET_FAILED, GPC_EQUOTA, HINT_SECURITY}},
+	{"SecurityGroupsPerInterfaceLimitExceeded",
+		{GPC_NET_FAILED, GPC_EQUOTA, HINT_SECURITY}},
+	{"SecurityGroupsPerInstanceLimitExceeded",
+		{GPC_NET_FAILED, GPC_EQUOTA, HINT_SECURITY}},
 	/* A security group and its rules: there already means made; one that a machine
 	 * still has goes later. */
 	{"InvalidGroup.Duplicate", {GPC_NET_FAILED, GPC_ECONFLICT, NULL}},

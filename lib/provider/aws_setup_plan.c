@@ -4,8 +4,8 @@
 
 #include <string.h>
 
+#include "base/cidr.h"
 #include "dep/crypto.h"
-#include "net/cidr.h"
 #include "provider/aws_launch.h"
 #include "provider/aws_policy.h"
 #include "store/split.h"
@@ -318,7 +318,7 @@ static void allow_tagging_and_ending(const struct gpc_aws_setup *s,
 		.sid = "End", .actions = gpc_aws_texts("ec2:TerminateInstances", NULL),
 		.resources = gpc_aws_texts(instance, NULL),
 		.condition = tagged("ResourceTag") });
-	/* Also the way that ssh had to a job's machines goes after the last one. */
+	/* Also the way from outside to a job's machines goes after the last one. */
 	gpc_aws_policy_add(policy, &(struct gpc_aws_statement){
 		.sid = "CloseWay",
 		.actions = gpc_aws_texts("ec2:DeleteSecurityGroup", NULL),
@@ -350,6 +350,24 @@ static void allow_clusters(const struct gpc_aws_setup *s, struct gpc_json *polic
 			"ec2:DeletePlacementGroup", NULL),
 		.resources = gpc_aws_texts(group, place, NULL),
 		.condition = tagged("ResourceTag") });
+}
+
+/* A job with ports: its group is made and gets its rules as those of clusters do, and is
+ * attached beside groups that may be anybody's to a card of a machine of ours. */
+static void allow_ports(const struct gpc_aws_setup *s, struct gpc_json *policy)
+{
+	gpc_autostr *card = ec2_arn(s, s->account, "network-interface/*");
+	gpc_autostr *group = ec2_arn(s, s->account, "security-group/*");
+
+	gpc_aws_policy_add(policy, &(struct gpc_aws_statement){
+		.sid = "Ports", .actions = gpc_aws_texts(
+			"ec2:ModifyNetworkInterfaceAttribute", NULL),
+		.resources = gpc_aws_texts(card, NULL),
+		.condition = tagged("ResourceTag") });
+	gpc_aws_policy_add(policy, &(struct gpc_aws_statement){
+		.sid = "PortsBy", .actions = gpc_aws_texts(
+			"ec2:ModifyNetworkInterfaceAttribute", NULL),
+		.resources = gpc_aws_texts(group, NULL) });
 }
 
 /* recovery.by: cloud. A node ends its own group, or another machine would follow it;
@@ -449,6 +467,7 @@ static void add_roles(struct gpc_aws_setup *s, const struct gpc_setup_wish *wish
 	allow_buying(s, policy);
 	allow_tagging_and_ending(s, policy);
 	allow_clusters(s, policy);
+	allow_ports(s, policy);
 	allow_passing(s, policy);
 	if (wish->groups) {
 		allow_groups(policy);

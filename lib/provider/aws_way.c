@@ -4,9 +4,9 @@
 
 #include <string.h>
 
+#include "base/cidr.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "net/cidr.h"
 #include "net/endpoint_aws.h"
 #include "provider/aws_instances.h"
 #include "provider/aws_params.h"
@@ -90,11 +90,35 @@ static int find_machine(struct gpc_aws *aws, const struct gpc_aws_way *way,
 
 /* --- its job's group --------------------------------------------------------- */
 
+static bool is_side(const struct gpc_xml *group)
+{
+	const struct gpc_xml *t = gpc_xml_get(group, "tagSet/item");
+
+	for (; t; t = gpc_xml_again(t))
+		if (gpc_eq(gpc_xml_text(t, "key"), GPC_AWS_SIDE_TAG))
+			return true;
+	return false;
+}
+
+struct group {
+	struct gpc_xml *xml;            /* the answer that shows it, or NULL: it is new */
+	const struct gpc_xml *item;     /* of that */
+	char *id;                       /* NULL = there is none */
+};
+
+static void group_clear(struct group *g)
+{
+	gpc_xml_free(g->xml);
+	free(g->id);
+}
+GPC_CLEANUP_VALUE(group);
+
 static int find_group(struct gpc_aws *aws, const struct gpc_aws_way *way,
-	const struct machine *m, char **ret_id, struct gpc_error *err)
+	const struct machine *m, struct group *g, struct gpc_error *err)
 {
 	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
 	gpc_autoptr(gpc_xml) *xml = NULL;
+	const struct gpc_xml *item;
 	const char *id;
 	int r;
 
@@ -107,10 +131,19 @@ static int find_group(struct gpc_aws *aws, const struct gpc_aws_way *way,
 	r = gpc_aws_ec2(aws, &(struct gpc_aws_call){ .region = way->region,
 		.action = "DescribeSecurityGroups", .params = &p,
 		.repeatable = true }, &xml, err);
-	id = gpc_xml_text(xml, "securityGroupInfo/item/groupId");
-	if (r == 0 && gpc_starts_with(id, "sg-"))
-		*ret_id = gpc_strdup(id);
-	return r;
+	if (r < 0)
+		return r;
+	/* Within the group for EFA nobody from outside is let in. */
+	item = gpc_xml_get(xml, "securityGroupInfo/item");
+	while (item && is_side(item))
+		item = gpc_xml_again(item);
+	id = gpc_xml_text(item, "groupId");
+	if (gpc_starts_with(id, "sg-")) {
+		g->id = gpc_strdup(id);
+		g->item = item;
+		g->xml = gpc_steal(&xml);
+	}
+	return 0;
 }
 
 /* Of the machine's own tags those that are ours. */
@@ -127,7 +160,7 @@ static void add_tags(const struct machine *m, struct gpc_pairs *to)
 /* Its name is the job's, so that of two who make it at a time one makes it; it bears
  * its tags from the first moment. */
 static int make_group(struct gpc_aws *aws, const struct gpc_aws_way *way,
-	const struct machine *m, char **ret_id, struct gpc_error *err)
+	const struct machine *m, struct group *g, struct gpc_error *err)
 {
 	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
 	gpc_autoptr(gpc_xml) *xml = NULL;
@@ -144,35 +177,116 @@ static int make_group(struct gpc_aws *aws, const struct gpc_aws_way *way,
 		.action = "CreateSecurityGroup", .params = &p, .repeatable = true },
 		&xml, err);
 	if (r == -GPC_ECONFLICT)        /* by another one, or by our lost call */
-		return find_group(aws, way, m, ret_id, err);
+		return find_group(aws, way, m, g, err);
 	if (r < 0)
 		return r;
 	id = gpc_xml_text(xml, "groupId");
 	if (!gpc_starts_with(id, "sg-"))
 		return gpc_fail(err, GPC_EPROTO, "CreateSecurityGroup in %s names "
 			"no group", way->region);
-	*ret_id = gpc_strdup(id);
+	g->id = gpc_strdup(id);
 	return 0;
 }
 
-static int allow(struct gpc_aws *aws, const struct gpc_aws_way *way,
-	const char *group, struct gpc_error *err)
+/* --- its rules --------------------------------------------------------------- */
+
+/* One port or range, and one network. */
+struct rule { struct gpc_port_range ports; const char *cidr; };
+struct rules { struct rule *v; size_t n, cap; };
+static void rules_clear(struct rules *x)
+{
+	gpc_vec_free(x);
+}
+GPC_CLEANUP_VALUE(rules);
+
+static bool lets_in(const struct gpc_xml *permission, const char *cidr)
+{
+	bool v6 = gpc_cidr_is_v6(cidr);
+	const struct gpc_xml *x = gpc_xml_get(permission, v6 ?
+		"ipv6Ranges/item" : "ipRanges/item");
+
+	for (; x; x = gpc_xml_again(x))
+		if (gpc_eq(gpc_xml_text(x, v6 ? "cidrIpv6" : "cidrIp"), cidr))
+			return true;
+	return false;
+}
+
+static bool has_rule(const struct group *g, const struct rule *rule)
+{
+	const struct gpc_xml *x = gpc_xml_get(g->item, "ipPermissions/item");
+	gpc_autostr *first = gpc_format("%d", rule->ports.first);
+	gpc_autostr *last = gpc_format("%d", rule->ports.last);
+
+	for (; x; x = gpc_xml_again(x))
+		if (gpc_eq(gpc_xml_text(x, "ipProtocol"), "tcp") &&
+			gpc_eq(gpc_xml_text(x, "fromPort"), first) &&
+			gpc_eq(gpc_xml_text(x, "toPort"), last) &&
+			lets_in(x, rule->cidr))
+			return true;
+	return false;
+}
+
+/* What is asked for, and not there already as far as it is seen. */
+static void find_missing(const struct group *g, const struct gpc_aws_way *way,
+	struct rules *to)
+{
+	gpc_vec_each(ports, way->ports) {
+		for (size_t i = 0; i < way->from->n; i++) {
+			struct rule rule = { *ports, way->from->v[i] };
+
+			if (!has_rule(g, &rule))
+				*gpc_vec_push(to) = rule;
+		}
+	}
+}
+
+static int authorize(struct gpc_aws *aws, const char *region,
+	const char *group, const struct rule *rules, size_t n,
+	struct gpc_error *err)
 {
 	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
 	gpc_autoptr(gpc_xml) *xml = NULL;
-	int r;
 
 	gpc_pairs_add(&p, "GroupId", group);
-	gpc_pairs_add(&p, "IpPermissions.1.IpProtocol", "tcp");
-	gpc_pairs_setf(&p, "IpPermissions.1.FromPort", "%d", way->port);
-	gpc_pairs_setf(&p, "IpPermissions.1.ToPort", "%d", way->port);
-	gpc_pairs_add(&p, gpc_cidr_is_v6(way->cidr) ?
-		"IpPermissions.1.Ipv6Ranges.1.CidrIpv6" :
-		"IpPermissions.1.IpRanges.1.CidrIp", way->cidr);
-	r = gpc_aws_ec2(aws, &(struct gpc_aws_call){ .region = way->region,
+	for (size_t i = 0; i < n; i++) {
+		gpc_autostr *at = gpc_format("IpPermissions.%zu.", i + 1);
+		gpc_autostr *protocol = gpc_format("%sIpProtocol", at);
+		gpc_autostr *first = gpc_format("%sFromPort", at);
+		gpc_autostr *last = gpc_format("%sToPort", at);
+		gpc_autostr *who = gpc_format("%s%s", at,
+			gpc_cidr_is_v6(rules[i].cidr) ? "Ipv6Ranges.1.CidrIpv6" :
+			"IpRanges.1.CidrIp");
+
+		gpc_pairs_add(&p, protocol, "tcp");
+		gpc_pairs_setf(&p, first, "%d", rules[i].ports.first);
+		gpc_pairs_setf(&p, last, "%d", rules[i].ports.last);
+		gpc_pairs_add(&p, who, rules[i].cidr);
+	}
+	return gpc_aws_ec2(aws, &(struct gpc_aws_call){ .region = region,
 		.action = "AuthorizeSecurityGroupIngress", .params = &p,
 		.repeatable = true }, &xml, err);
-	return r == -GPC_ECONFLICT ? 0 : r;     /* it is allowed already */
+}
+
+/* All at once, or none: if one is there that was not seen yet (by our own call whose
+ * answer was lost, or by somebody else's), each for itself. */
+static int allow(struct gpc_aws *aws, const struct gpc_aws_way *way,
+	const struct group *g, struct gpc_error *err)
+{
+	gpc_auto(rules) struct rules missing = {0};
+	int r = 0;
+
+	find_missing(g, way, &missing);
+	if (missing.n)
+		r = authorize(aws, way->region, g->id, missing.v, missing.n, err);
+	if (r != -GPC_ECONFLICT || missing.n == 1)
+		return r == -GPC_ECONFLICT ? 0 : r;
+	r = 0;
+	for (size_t i = 0; r == 0 && i < missing.n; i++) {
+		r = authorize(aws, way->region, g->id, &missing.v[i], 1, err);
+		if (r == -GPC_ECONFLICT)
+			r = 0;
+	}
+	return r;
 }
 
 static int attach(struct gpc_aws *aws, const struct gpc_aws_way *way,
@@ -204,20 +318,20 @@ int gpc_aws_way_open(struct gpc_aws *aws, const struct gpc_aws_way *way,
 	char **ret_address, struct gpc_error *err)
 {
 	gpc_auto(machine) struct machine m = {0};
-	gpc_autostr *group = NULL;
+	gpc_auto(group) struct group group = {0};
 	int r = find_machine(aws, way, &m, err);
 
 	if (r == 0)
 		r = find_group(aws, way, &m, &group, err);
-	if (r == 0 && !group)
+	if (r == 0 && !group.id)
 		r = make_group(aws, way, &m, &group, err);
-	if (r == 0 && !group)
+	if (r == 0 && !group.id)
 		r = gpc_fail(err, GPC_ENET, "the security group of this job is "
 			"there and not to be seen yet");
 	if (r == 0)
-		r = allow(aws, way, group, err);
+		r = allow(aws, way, &group, err);
 	if (r == 0)
-		r = attach(aws, way, &m, group, err);
+		r = attach(aws, way, &m, group.id, err);
 	if (r == 0)
 		*ret_address = gpc_strdup(m.address);
 	return r;

@@ -3,13 +3,16 @@
  * job's machines, so that it is found when nobody remembers it. */
 #pragma once
 #include "model/node.h"
+#include "model/spec_ports.h"
 #include "provider/aws_call.h"
 
-/* Lets cidr reach a TCP port of this instance; the same again is fine. *ret_address:
- * where it is then reached, owned. GPC_ECONFLICT for an instance of another store. */
+/* Lets some reach TCP ports of this instance; the same again is fine. *ret_address:
+ * where it is then reached, owned. GPC_ECONFLICT for an instance of another store, or one
+ * that does not run. */
 struct gpc_aws_way {
-	const char *region, *instance, *store_id, *cidr;
-	int port;
+	const char *region, *instance, *store_id;
+	const struct gpc_strv *from;            /* ADDRESS/BITS */
+	const struct gpc_port_ranges *ports;
 };
 int gpc_aws_way_open(struct gpc_aws *aws, const struct gpc_aws_way *way,
 	char **ret_address, struct gpc_error *err) gpc_must_check;

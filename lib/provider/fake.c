@@ -5,10 +5,8 @@
  * Read it from the end: the ops record names what a provider can be asked.
  * What each of them promises is in provider.h; the same promises are tested for
  * all providers by tests/conformance/provider.c. It costs nothing and is used
- * only when a spec says `infra: fake`. Its files: provider/fake_book.h.
- *
- * Two things here are for tests alone: a provider never sleeps (the fault
- * `slow` does), and a fault is asked for before each call. */
+ * only when a spec says `infra: fake`. Its files: provider/fake_book.h; each call
+ * of it: provider/fake_call.h. */
 #include "provider/provider.h"
 
 #include <string.h>
@@ -20,8 +18,9 @@
 #include "base/time.h"
 #include "provider/fake_book.h"
 #include "provider/fake_boot.h"
+#include "provider/fake_call.h"
 #include "provider/fake_offers.h"
-#include "provider/own_disk.h"
+#include "provider/fake_ways.h"
 
 #define TAG_STORE "gpucloud-store"
 
@@ -50,110 +49,6 @@ static void fake_close(struct gpc_provider *p)
 	free(((struct fake *)p->state)->dir);
 }
 
-/* --- a call ---------------------------------------------------------------- */
-
-/* From its beginning to its line in the ledger. */
-struct call {
-	const char *dir;
-	enum gpc_fake_op op;
-	struct gpc_fake_fault fault;
-	struct gpc_json *entry;       /* for the ledger */
-	int lock;
-	int64_t now;                  /* boot clock */
-};
-
-static bool cloud_exists(const char *dir)
-{
-	struct stat st;
-
-	return stat(dir, &st) == 0;
-}
-
-static int call_begin(struct call *c, struct gpc_provider *p,
-	enum gpc_fake_op op, const char *zone, struct gpc_error *err)
-{
-	int r;
-
-	*c = (struct call){ .dir = dir_of(p), .op = op, .lock = -1 };
-	r = gpc_fake_lock(c->dir, &c->lock, err);
-	if (r == 0)
-		r = gpc_fake_take_fault(c->dir, op, zone, &c->fault, err);
-	if (r == 0 && c->fault.fault == GPC_FAKE_SLOW) {
-		gpc_close(&c->lock);
-		gpc_sleep_ms(c->fault.ms);
-		r = gpc_fake_lock(c->dir, &c->lock, err);
-	}
-	c->now = gpc_boot_ms();
-	c->entry = gpc_json_object();
-	gpc_json_set_str(c->entry, "op", gpc_fake_op_names[op]);
-	if (c->fault.fault)
-		gpc_json_set_str(c->entry, "fault",
-			gpc_fake_how_names[c->fault.fault]);
-	return r;
-}
-
-/* What the fault does instead of the call. This is also the table of how a
- * provider classifies what goes wrong: the codes decide what core does next. */
-static int call_refused(const struct call *c, struct gpc_error *err)
-{
-	const char *op = gpc_fake_op_names[c->op];
-	const char *text = c->fault.text;
-
-	switch (c->fault.fault) {
-	case GPC_FAKE_NO_CAPACITY:
-		return gpc_fail(err, GPC_ECAPACITY, "fake %s: %s", op,
-			text ? text : "no such machine is free now");
-	case GPC_FAKE_QUOTA:
-		return gpc_fail(err, GPC_EQUOTA, "fake %s: %s", op,
-			text ? text : "the account may not have more of these");
-	case GPC_FAKE_FULL:
-		return gpc_fail(err, GPC_ENOROOM, "fake %s: %s", op,
-			text ? text : "no room for its disk");
-	case GPC_FAKE_AUTH:
-		return gpc_fail(err, GPC_EAUTH, "fake %s: %s", op,
-			text ? text : "the credentials were refused");
-	case GPC_FAKE_REFUSED:
-		return gpc_fail(err, GPC_ECONFIG, "fake %s: %s", op,
-			text ? text : "such a request can never work");
-	case GPC_FAKE_ERROR:
-		return gpc_fail(err, GPC_EPROTO, "fake %s: %s", op,
-			text ? text : "an error of an unknown kind");
-	case GPC_FAKE_UNREACHABLE:
-		return gpc_fail(err, GPC_ENET, "fake %s: %s", op,
-			text ? text : "no connection");
-	case GPC_FAKE_THROTTLE:
-		gpc_fail(err, GPC_ERATE, "fake %s: %s", op,
-			text ? text : "too many requests");
-		if (err)
-			err->retry_after_ms = (int)c->fault.ms;
-		return -GPC_ERATE;
-	default:
-		return 0;
-	}
-}
-
-/* Writes the ledger's line and ends the call. A lost answer turns success into
- * an error that says nothing about what was done. */
-static int call_end(struct call *c, int r, struct gpc_error *err)
-{
-	struct gpc_error why = {0};
-
-	if (r == 0 && c->fault.fault == GPC_FAKE_LOST_ANSWER)
-		r = gpc_fail(err, GPC_ETIMEOUT, "fake %s: the answer was lost",
-			gpc_fake_op_names[c->op]);
-	if (c->entry && gpc_fake_ledger_add(c->dir, c->entry, r, &why) < 0 &&
-		r == 0) {
-		if (err)
-			*err = why;
-		r = -(int)why.code;
-	}
-	gpc_json_free(c->entry);
-	gpc_fake_fault_clear(&c->fault);
-	gpc_close(&c->lock);
-	return c->op == GPC_FAKE_OFFERS || c->op == GPC_FAKE_CREATE ?
-		gpc_own_disk_error(r, err) : r;
-}
-
 static struct gpc_json *ids_of(const struct gpc_instances *x)
 {
 	struct gpc_json *ids = gpc_json_array();
@@ -170,20 +65,20 @@ static int fake_offers(struct gpc_provider *p, const struct gpc_ask *ask,
 {
 	gpc_auto(gpc_fake_script) struct gpc_fake_script script = {0};
 	gpc_auto(gpc_offers) struct gpc_offers found = {0};
-	struct call c;
+	struct gpc_fake_call c;
 	int r;
 
 	/* Looking at prices is no reason to make a folder. */
-	if (!cloud_exists(dir_of(p)))
+	if (!gpc_fake_exists(dir_of(p)))
 		return gpc_fake_offers(NULL, ask, ret_offers, err);
-	r = call_begin(&c, p, GPC_FAKE_OFFERS, NULL, err);
+	r = gpc_fake_call_begin(&c, dir_of(p), GPC_FAKE_OFFERS, NULL, err);
 	if (r == 0)
-		r = call_refused(&c, err);
+		r = gpc_fake_call_refused(&c, err);
 	if (r == 0)
 		r = gpc_fake_script_read(c.dir, &script, err);
 	if (r == 0)
 		r = gpc_fake_offers(script.offers, ask, &found, err);
-	r = call_end(&c, r, err);
+	r = gpc_fake_call_end(&c, r, err);
 	if (r < 0)
 		return r;
 	gpc_vec_each(o, &found) {
@@ -265,7 +160,7 @@ static void dies_at(struct gpc_fake_node *n, int64_t boot_ms,
 }
 
 static void fill_node(struct gpc_fake_node *n, const struct gpc_launch *l,
-	int index, const struct call *c)
+	int index, const struct gpc_fake_call *c)
 {
 	const struct gpc_fake_fault *f = &c->fault;
 
@@ -288,7 +183,7 @@ static void fill_node(struct gpc_fake_node *n, const struct gpc_launch *l,
 
 /* Makes node `index` unless this token has it already. */
 static int make_node(struct gpc_provider *p, const struct gpc_launch *l,
-	int index, bool boot, const struct call *c, struct gpc_fake_nodes *nodes,
+	int index, bool boot, const struct gpc_fake_call *c, struct gpc_fake_nodes *nodes,
 	struct gpc_instances *to, int *made, struct gpc_error *err)
 {
 	gpc_auto(gpc_fake_node) struct gpc_fake_node fresh = {0};
@@ -313,7 +208,7 @@ static int make_node(struct gpc_provider *p, const struct gpc_launch *l,
 }
 
 /* All or none: what a create that fails has made so far is taken back. */
-static void unmake(const struct call *c, const struct gpc_launch *l,
+static void unmake(const struct gpc_fake_call *c, const struct gpc_launch *l,
 	const struct gpc_fake_nodes *before)
 {
 	for (int i = 0; i < l->count; i++) {
@@ -330,7 +225,7 @@ static void unmake(const struct call *c, const struct gpc_launch *l,
 }
 
 static int make_all(struct gpc_provider *p, const struct gpc_launch *l,
-	const struct call *c, struct gpc_instances *ret, struct gpc_error *err)
+	const struct gpc_fake_call *c, struct gpc_instances *ret, struct gpc_error *err)
 {
 	gpc_auto(gpc_fake_script) struct gpc_fake_script script = {0};
 	gpc_auto(gpc_fake_nodes) struct gpc_fake_nodes nodes = {0};
@@ -361,14 +256,14 @@ static int fake_create(struct gpc_provider *p, const struct gpc_launch *l,
 	struct gpc_instances *ret, struct gpc_error *err)
 {
 	gpc_auto(gpc_instances) struct gpc_instances made = {0};
-	struct call c;
+	struct gpc_fake_call c;
 	int r = check_launch(l, err);
 
 	if (r < 0)
 		return r;
-	r = call_begin(&c, p, GPC_FAKE_CREATE, l->offer.zone, err);
+	r = gpc_fake_call_begin(&c, dir_of(p), GPC_FAKE_CREATE, l->offer.zone, err);
 	if (r == 0)
-		r = call_refused(&c, err);
+		r = gpc_fake_call_refused(&c, err);
 	if (r == 0)
 		r = make_all(p, l, &c, &made, err);
 	if (c.entry) {
@@ -376,7 +271,7 @@ static int fake_create(struct gpc_provider *p, const struct gpc_launch *l,
 		gpc_json_set_str(c.entry, "zone", l->offer.zone);
 		gpc_json_set(c.entry, "ids", ids_of(&made));
 	}
-	r = call_end(&c, r, err);
+	r = gpc_fake_call_end(&c, r, err);
 	if (r < 0)
 		return r;
 	*ret = made;
@@ -395,7 +290,7 @@ static bool is_shown(const struct gpc_fake_node *n, int64_t gone_ms,
 }
 
 /* The fault `die` of a list: what runs now is gone, and this list says so. */
-static int let_die(const struct call *c, struct gpc_fake_node *n,
+static int let_die(const struct gpc_fake_call *c, struct gpc_fake_node *n,
 	struct gpc_error *err)
 {
 	const struct gpc_fake_fault *f = &c->fault;
@@ -415,14 +310,14 @@ static int fake_list(struct gpc_provider *p, struct gpc_instances *ret,
 	gpc_auto(gpc_fake_script) struct gpc_fake_script script = {0};
 	gpc_auto(gpc_fake_nodes) struct gpc_fake_nodes nodes = {0};
 	gpc_auto(gpc_instances) struct gpc_instances found = {0};
-	struct call c;
+	struct gpc_fake_call c;
 	int r;
 
-	if (!cloud_exists(dir_of(p)))
+	if (!gpc_fake_exists(dir_of(p)))
 		return 0;
-	r = call_begin(&c, p, GPC_FAKE_LIST, NULL, err);
+	r = gpc_fake_call_begin(&c, dir_of(p), GPC_FAKE_LIST, NULL, err);
 	if (r == 0)
-		r = call_refused(&c, err);
+		r = gpc_fake_call_refused(&c, err);
 	if (r == 0)
 		r = gpc_fake_script_read(c.dir, &script, err);
 	if (r == 0)
@@ -436,7 +331,7 @@ static int fake_list(struct gpc_provider *p, struct gpc_instances *ret,
 		if (r == 0)
 			add_instance(n, c.dir, c.now, &found);
 	}
-	r = call_end(&c, r, err);
+	r = gpc_fake_call_end(&c, r, err);
 	if (r < 0)
 		return r;
 	gpc_vec_each(x, &found) {
@@ -449,14 +344,17 @@ static int fake_list(struct gpc_provider *p, struct gpc_instances *ret,
 /* --- destroy ---------------------------------------------------------------- */
 
 /* The node's file stays: a token that was used once buys nothing again. */
-static int end_node(struct gpc_provider *p, const struct call *c,
+static int end_node(struct gpc_provider *p, const struct gpc_fake_call *c,
 	struct gpc_fake_nodes *nodes, const char *id, int *ended,
 	struct gpc_error *err)
 {
 	struct gpc_fake_node *n = find_node(nodes, id);
 	const char *why;
-	int r = 0;
+	bool was_way = false;
+	int r = gpc_fake_close_way(c->dir, p->ctx->store_id, id, &was_way, err);
 
+	if (r < 0 || was_way)
+		return r;
 	/* Clouds say "no such machine" of one that they do not show yet. */
 	if (!n || c->now < n->hidden_boot_ms || n->gone_boot_ms)
 		return 0;
@@ -478,7 +376,7 @@ static int end_node(struct gpc_provider *p, const struct call *c,
 }
 
 /* Does all that it can and gives the first error. */
-static int end_all(struct gpc_provider *p, const struct call *c,
+static int end_all(struct gpc_provider *p, const struct gpc_fake_call *c,
 	const char *const *ids, size_t n, struct gpc_error *err)
 {
 	gpc_auto(gpc_fake_nodes) struct gpc_fake_nodes nodes = {0};
@@ -503,7 +401,7 @@ static int end_all(struct gpc_provider *p, const struct call *c,
 static int fake_destroy(struct gpc_provider *p, const char *const *ids,
 	size_t n, struct gpc_error *err)
 {
-	struct call c;
+	struct gpc_fake_call c;
 	int r;
 
 	for (size_t i = 0; i < n; i++) {
@@ -511,14 +409,14 @@ static int fake_destroy(struct gpc_provider *p, const char *const *ids,
 			return gpc_fail(err, GPC_EUSAGE, "bad node id \"%s\"",
 				ids[i]);
 	}
-	if (!cloud_exists(dir_of(p)))
+	if (!gpc_fake_exists(dir_of(p)))
 		return 0;
-	r = call_begin(&c, p, GPC_FAKE_DESTROY, NULL, err);
+	r = gpc_fake_call_begin(&c, dir_of(p), GPC_FAKE_DESTROY, NULL, err);
 	if (r == 0)
-		r = call_refused(&c, err);
+		r = gpc_fake_call_refused(&c, err);
 	if (r == 0)
 		r = end_all(p, &c, ids, n, err);
-	return call_end(&c, r, err);
+	return gpc_fake_call_end(&c, r, err);
 }
 
 /* --- console ---------------------------------------------------------------- */
@@ -529,11 +427,11 @@ static int fake_console(struct gpc_provider *p, const char *id,
 {
 	gpc_auto(gpc_fake_nodes) struct gpc_fake_nodes nodes = {0};
 	const struct gpc_fake_node *n = NULL;
-	struct call c;
-	int r = call_begin(&c, p, GPC_FAKE_CONSOLE, NULL, err);
+	struct gpc_fake_call c;
+	int r = gpc_fake_call_begin(&c, dir_of(p), GPC_FAKE_CONSOLE, NULL, err);
 
 	if (r == 0)
-		r = call_refused(&c, err);
+		r = gpc_fake_call_refused(&c, err);
 	if (r == 0)
 		r = gpc_fake_nodes_read(c.dir, &nodes, err);
 	if (r == 0)
@@ -543,7 +441,28 @@ static int fake_console(struct gpc_provider *p, const char *id,
 	if (r == 0 && c.fault.fault != GPC_FAKE_HIDE)
 		gpc_buf_addf(ret_text, "fake: boots\n%s\n",
 			n->console ? n->console : "");
-	return call_end(&c, r, err);
+	return gpc_fake_call_end(&c, r, err);
+}
+
+/* --- ways from outside -------------------------------------------------------- */
+
+static int fake_caller(struct gpc_provider *p, char **ret_cidr,
+	struct gpc_error *err)
+{
+	return gpc_fake_caller(dir_of(p), ret_cidr, err);
+}
+
+static int fake_open_way(struct gpc_provider *p, const char *id,
+	const struct gpc_way *way, char **ret_address, struct gpc_error *err)
+{
+	return gpc_fake_open_way(dir_of(p), p->ctx->store_id, id, way,
+		ret_address, err);
+}
+
+static int fake_ways(struct gpc_provider *p, struct gpc_instances *ret,
+	struct gpc_error *err)
+{
+	return gpc_fake_ways(dir_of(p), p->ctx->store_id, ret, err);
 }
 
 /* THIS_HOST: its nodes, when they boot, reach a file:// store. No FREE: what is
@@ -559,5 +478,8 @@ const struct gpc_provider_ops gpc_provider_fake = {
 	.create = fake_create,
 	.list = fake_list,
 	.destroy = fake_destroy,
+	.caller = fake_caller,
+	.open_way = fake_open_way,
+	.ways = fake_ways,
 	.console = fake_console,
 };

@@ -19,7 +19,8 @@ enum { MAX_BYTES = 4 << 20 };
 const char *const gpc_fake_op_names[] = {
 	[GPC_FAKE_OFFERS] = "offers", [GPC_FAKE_CREATE] = "create",
 	[GPC_FAKE_LIST] = "list", [GPC_FAKE_DESTROY] = "destroy",
-	[GPC_FAKE_CONSOLE] = "console", NULL
+	[GPC_FAKE_CONSOLE] = "console", [GPC_FAKE_CALLER] = "caller",
+	[GPC_FAKE_OPEN] = "open", [GPC_FAKE_WAYS] = "ways", NULL
 };
 const char *const gpc_fake_how_names[] = {
 	[GPC_FAKE_FINE] = "none", [GPC_FAKE_NO_CAPACITY] = "no_capacity",
@@ -214,7 +215,7 @@ static int node_read(const char *path, struct gpc_fake_node *ret_n,
 	return gpc_wrap(err, r, "%s", path);
 }
 
-static int names_of(const char *folder, struct gpc_strv *ret_names,
+int gpc_fake_names(const char *folder, struct gpc_strv *ret_names,
 	struct gpc_error *err)
 {
 	DIR *d = opendir(folder);
@@ -243,7 +244,7 @@ int gpc_fake_nodes_read(const char *dir, struct gpc_fake_nodes *ret_nodes,
 	gpc_autostr *folder = gpc_path_join(dir, "nodes");
 	gpc_auto(gpc_strv) struct gpc_strv names = {0};
 	gpc_auto(gpc_fake_nodes) struct gpc_fake_nodes nodes = {0};
-	int r = names_of(folder, &names, err);
+	int r = gpc_fake_names(folder, &names, err);
 
 	for (size_t i = 0; r == 0 && i < names.n; i++) {
 		gpc_autostr *path = gpc_path_join(folder, names.v[i]);

@@ -3,6 +3,7 @@
  * that several processes see one cloud:
  *
  *   fake/nodes/<id>.json   one machine
+ *   fake/ways/<id>.json    who may reach what of one job's nodes
  *   fake/ledger            one JSON object a line for every call, oldest first:
  *                          {at_ms, pid, op, token?, ids?, made?, ended?,
  *                          fault?, answer}; answer is "ok" or an error's word
@@ -27,7 +28,7 @@
 
 enum gpc_fake_op {
 	GPC_FAKE_OFFERS, GPC_FAKE_CREATE, GPC_FAKE_LIST, GPC_FAKE_DESTROY,
-	GPC_FAKE_CONSOLE,
+	GPC_FAKE_CONSOLE, GPC_FAKE_CALLER, GPC_FAKE_OPEN, GPC_FAKE_WAYS,
 };
 enum gpc_fake_how {
 	GPC_FAKE_FINE,
@@ -102,6 +103,9 @@ int gpc_fake_take_fault(const char *dir, enum gpc_fake_op op, const char *zone,
 	struct gpc_fake_fault *ret_f, struct gpc_error *err) gpc_must_check;
 /* One time of a fault that came to nothing is put before the others again. */
 int gpc_fake_return_fault(const char *dir, const struct gpc_fake_fault *f,
+	struct gpc_error *err) gpc_must_check;
+/* The files .json of a folder, sorted. No folder = none. */
+int gpc_fake_names(const char *folder, struct gpc_strv *ret_names,
 	struct gpc_error *err) gpc_must_check;
 /* Every node, in the order of their ids. No folder = none. */
 int gpc_fake_nodes_read(const char *dir, struct gpc_fake_nodes *ret_nodes,

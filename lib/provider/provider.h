@@ -23,6 +23,7 @@
 #include "base/str.h"
 #include "model/node.h"
 #include "model/offer.h"
+#include "model/spec_ports.h"
 #include "provider/figures.h"
 
 enum {
@@ -51,6 +52,11 @@ struct gpc_provider_context {             /* all borrowed, must outlive it */
 };
 struct gpc_provider;
 struct gpc_setup_ops;
+/* Who may reach what of a node; borrowed. */
+struct gpc_way {
+	const struct gpc_strv *from;      /* ADDRESS/BITS (base/cidr.h) */
+	const struct gpc_port_ranges *ports;
+};
 struct gpc_provider_ops {
 	const char *name, *title;         /* "local", "This machine" */
 	unsigned caps;
@@ -99,14 +105,16 @@ struct gpc_provider_ops {
 	int (*console)(struct gpc_provider *p, const char *id,
 		struct gpc_buf *ret_text, struct gpc_error *err);
 	/* Optional, all three or none, where something guards nodes. The address by which
-	 * this machine is seen from outside, as ADDRESS/BITS (net/cidr.h); owned. */
+	 * this machine is seen from outside, as ADDRESS/BITS (base/cidr.h); owned. */
 	int (*caller)(struct gpc_provider *p, char **ret_cidr,
 		struct gpc_error *err);
-	/* Lets these addresses reach a TCP port of a node of ours, from now on, and tells
-	 * the node's address for that; the same again is fine. What is made for it bears
-	 * the node's tags, and is there until destroy ends it. */
-	int (*open_way)(struct gpc_provider *p, const char *id, const char *cidr,
-		int port, char **ret_address, struct gpc_error *err);
+	/* Lets some reach TCP ports of a node of ours, from now on, and tells the node's
+	 * address for that (owned); the same again is fine. What is made for it bears
+	 * the node's tags, and is there until destroy ends it. GPC_ECONFLICT while the
+	 * node cannot be reached. */
+	int (*open_way)(struct gpc_provider *p, const char *id,
+		const struct gpc_way *way, char **ret_address,
+		struct gpc_error *err);
 	/* What was made so, with our store's tag, as instances; destroy takes their ids, and
 	 * what a node still has stays until a later one. */
 	int (*ways)(struct gpc_provider *p, struct gpc_instances *ret,

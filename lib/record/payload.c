@@ -106,6 +106,11 @@ static const struct gpc_bind ssh_fields[] = {
 	GPC_BIND_LAST
 };
 
+static const struct gpc_bind opened_fields[] = {
+	FIELD(attempt, INT, NEED), FIELD(rank, INT, NEED), FIELD(id, STR, NEED),
+	FIELD(address, STR, NEED), GPC_BIND_LAST
+};
+
 static const struct gpc_bind *const all[GPC_EVENT__COUNT] = {
 	[GPC_EVENT_SUBMITTED] = submitted_fields,
 	[GPC_EVENT_ATTEMPT] = attempt_fields,
@@ -129,6 +134,7 @@ static const struct gpc_bind *const all[GPC_EVENT__COUNT] = {
 	[GPC_EVENT_PRUNED] = no_fields,
 	[GPC_EVENT_ENDED] = ended_fields,
 	[GPC_EVENT_SSH] = ssh_fields,
+	[GPC_EVENT_OPENED] = opened_fields,
 };
 
 const struct gpc_bind *gpc_payload_fields(enum gpc_event_type type)

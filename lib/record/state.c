@@ -2,7 +2,7 @@
  *
  * One table says, for every event in every status, whether it may happen and
  * which status follows; a second names the function that records it, and
- * record/payload.c the members that it must have. Facts (created, rate, released,
+ * record/payload.c the members that it must have. Facts (created, rate, opened, released,
  * supervisor, checkpoint) are taken in every status: they happened, whatever
  * anybody has decided since. */
 #include "record/state_parts.h"
@@ -43,6 +43,7 @@ static const signed char next_status[GPC_EVENT__COUNT][GPC_JOB__COUNT] = {
 	[GPC_EVENT_PRUNED] =       {NO,   NO,   NO,   NO,   NO,   NO,   NO,   SAME, SAME, SAME},
 	[GPC_EVENT_ENDED] =        {VARY, VARY, VARY, VARY, VARY, VARY, VARY, NO,   NO,   NO},
 	[GPC_EVENT_SSH] =          {ALL},
+	[GPC_EVENT_OPENED] =       {ALL},
 };
 
 /* --- for all of them --------------------------------------------------- */
@@ -88,6 +89,7 @@ static int (*const handlers[GPC_EVENT__COUNT])(struct gpc_step *s,
 	[GPC_EVENT_PRUNED] = gpc_on_pruned,
 	[GPC_EVENT_ENDED] = gpc_on_ended,
 	[GPC_EVENT_SSH] = gpc_on_ssh,
+	[GPC_EVENT_OPENED] = gpc_on_opened,
 };
 
 /* --- apply ------------------------------------------------------------- */

@@ -352,6 +352,19 @@ int gpc_on_rate(struct gpc_step *s, struct gpc_error *err)
 	return 0;
 }
 
+/* What was made for it stands whatever becomes of the node, and is closed when the
+ * job is over. */
+int gpc_on_opened(struct gpc_step *s, struct gpc_error *err)
+{
+	struct gpc_node *n = find_node(s->st, s->p);
+
+	(void)err;
+	if (n)
+		gpc_set_str(&n->opened, s->p->address);
+	s->st->opened = true;
+	return 0;
+}
+
 int gpc_on_ready(struct gpc_step *s, struct gpc_error *err)
 {
 	struct gpc_node *n = find_node(s->st, s->p);

@@ -29,6 +29,7 @@ int gpc_on_intent(struct gpc_step *s, struct gpc_error *err);
 int gpc_on_void(struct gpc_step *s, struct gpc_error *err);
 int gpc_on_created(struct gpc_step *s, struct gpc_error *err);
 int gpc_on_rate(struct gpc_step *s, struct gpc_error *err);
+int gpc_on_opened(struct gpc_step *s, struct gpc_error *err);
 int gpc_on_ready(struct gpc_step *s, struct gpc_error *err);
 int gpc_on_phase(struct gpc_step *s, struct gpc_error *err);
 int gpc_on_lost(struct gpc_step *s, struct gpc_error *err);

@@ -235,6 +235,57 @@ way_gone() {
 wait_until 60 way_gone
 ok $? "the group goes with the job, and so does the entry"
 
+# --- ports --------------------------------------------------------------------
+# Opened for one address of this machine; EC2 refuses that at first, and the supervisor
+# dies meanwhile.
+rule_fault() { # FAULT...: of the call that makes rules
+	curl -sf -X DELETE "$FAKE_CONTROL/_control/faults" >/dev/null
+	for fault; do
+		control faults "{\"service\": \"ec2\", \"operation\":
+			\"AuthorizeSecurityGroupIngress\", $fault}" >/dev/null
+	done
+}
+rule_fault '"do": "error", "status": 403, "code": "UnauthorizedOperation", "count": 0'
+cat >serves.yaml <<'Y'
+name: serves
+resources: {infra: aws, ports: [18080, 18090-18091], allow: [127.0.0.9, "2001:db8::/32"]}
+run: |
+  at=$(cat /proc/[0-9]*/environ | tr '\0' '\n' |
+    sed -n 's/^AWS_EC2_METADATA_SERVICE_ENDPOINT=//p' | head -n 1)/latest
+  token=$(curl -sf -X PUT -H "X-aws-ec2-metadata-token-ttl-seconds: 60" "$at/api/token")
+  exec python3 -m http.server 18080 --bind \
+    "$(curl -sf -H "X-aws-ec2-metadata-token: $token" "$at/meta-data/local-ipv4")"
+Y
+job=$(gpc submit -q -y -d serves.yaml)
+says() { gpc status "$job" | tr -s ' \n' ' ' | grep -q -e "$1"; }
+wait_until 120 says "ports are not open yet: .*UnauthorizedOperation.*request .*IAM"
+ok $? "what EC2 refuses is said, with the request's id and what to do" ||
+	note "$(gpc status "$job")"
+like "$(gpc status "$job")" "Ports: *18080: not open yet" "nor does status show more than there is"
+for pid in $(pids_with "$T/"); do
+	case $(program_args "$pid") in supervise*) kill_pids KILL "$pid" ;; esac
+done
+rule_fault '"do": "error", "status": 503, "code": "RequestLimitExceeded"' \
+	'"do": "reset", "effect": true, "nth": 2'
+gpc update -q "$job" --priority 1 >/dev/null
+at() { gpc status "$job" -o json | jq -r '.ports[0].at // empty'; }
+is_open() { at | grep -q '^http://127[.]10[12][.][0-9.]*:18080$'; }
+wait_until 120 is_open
+ok $? "the next one opens them: refused calls and lost answers double nothing"
+is "$(groups length):$(rules)" \
+	"1:127.0.0.9/32 127.0.0.9/32 2001:db8::/32 2001:db8::/32 " "one group, two rules for each"
+fetch() { curl -sf --max-time 10 --interface "$1" "$(at)" >/dev/null; }
+wait_until 60 fetch 127.0.0.9
+ok $? "the job is reached from the address that may"
+! fetch 127.0.0.1
+ok $? "and not from another one"
+is "$(gpc status "$job" -o json | jq -c '[.allow, .ports[1].ports]')" \
+	'[["127.0.0.9/32","2001:db8::/32"],"18090-18091"]' "status tells programs the same"
+run gpc release serves
+group_gone() { [ "$(groups length)" = 0 ]; }
+wait_until 60 group_gone
+ok $? "the group goes with the job"
+
 # --- nothing is left --------------------------------------------------------
 job=$(gpc submit -q -y -d --name left --infra aws -- sleep 600)
 wait_until 120 runs "$job"

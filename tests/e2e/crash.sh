@@ -119,7 +119,8 @@ paid() {
 	# What is gone is listed for a while: else absence means it only after 5 min.
 	echo '{"boot": true, "gone_ms": 60000,
 		"faults": [{"op": "create", "fault": "no_capacity"}]}' >"$cloud/script.json"
-	again='gpc submit -q -y --once key --infra fake --name paid -- echo paid'
+	again='gpc submit -q -y --once key --infra fake --ports 8080 --name paid -- \
+		sh -c "sleep 0.2; echo paid"'
 	submit
 	want='^SUCCEEDED completed [12]$'
 }
@@ -298,6 +299,7 @@ check_machines() {
 		jq -e '.gone_boot_ms > 0' "$f" >/dev/null || flaw "never given back: $f"
 	done
 	[ -z "$(ls "$nodes/fake/run" 2>/dev/null)" ] || flaw "left in fake/run"
+	[ -z "$(ls "$nodes/fake/ways" 2>/dev/null)" ] || flaw "ports are open"
 	[ ! -e "$nodes/fake/ledger" ] || jq -rs 'map(select(.made > 0)) | group_by(.token)[]
 		| select((map(.made) | add) > 1) | "flaw: bought twice: \(.[0].token)"' \
 		"$nodes/fake/ledger"

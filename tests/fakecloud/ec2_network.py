@@ -9,6 +9,9 @@ from .http1 import Failure
 from .xmltext import element
 
 
+MOST_RULES = 60
+
+
 def yes(value):
     return "true" if value else "false"
 
@@ -148,6 +151,7 @@ class Network:
             if found in group.rules:
                 raise Failure(400, "InvalidPermission.Duplicate", "the specified rule already "
                               "exists")
+        check_room(group.rules + rules)
         group.rules += rules
         self.book.gate.update()
         return [("return", "true")]
@@ -278,6 +282,14 @@ def permissions(p):
         raise Failure(400, "MissingParameter", "The request must contain the parameter "
                       "ipPermissions")
     return found
+
+
+def check_room(rules):
+    """The quota of each group, of IPv4 and of IPv6 apart."""
+    for six in (False, True):
+        if sum((":" in r.get("cidr", "")) == six for r in rules) > MOST_RULES:
+            raise Failure(400, "RulesPerSecurityGroupLimitExceeded", "The maximum number of "
+                          "rules per security group has been reached.")
 
 
 def rule(found):

@@ -32,6 +32,12 @@ static const struct {
 	{"MaxFleetCountExceeded", "", 400, GPC_NET_FAILED, GPC_EQUOTA},
 	{"VolumeLimitExceeded", "", 400, GPC_NET_FAILED, GPC_EQUOTA},
 	{"AddressLimitExceeded", "", 400, GPC_NET_FAILED, GPC_EQUOTA},
+	{"RulesPerSecurityGroupLimitExceeded", "", 400, GPC_NET_FAILED, GPC_EQUOTA},
+	{"SecurityGroupLimitExceeded", "", 400, GPC_NET_FAILED, GPC_EQUOTA},
+	{"SecurityGroupsPerInterfaceLimitExceeded", "", 400, GPC_NET_FAILED,
+		GPC_EQUOTA},
+	{"SecurityGroupsPerInstanceLimitExceeded", "", 400, GPC_NET_FAILED,
+		GPC_EQUOTA},
 	{"NetworkInterfaceLimitExceeded", "", 400, GPC_NET_FAILED, GPC_EQUOTA},
 	/* A security group: made already, or in use still. */
 	{"InvalidGroup.Duplicate", "", 400, GPC_NET_FAILED, GPC_ECONFLICT},

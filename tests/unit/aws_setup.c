@@ -141,6 +141,12 @@ TEST(test_a_supervisor)
 		"{\"Null\":{\"aws:ResourceTag/gpucloud-store\":\"false\"}}");
 	is_json(gpc_json_get(statement(p, "CloseWay"), "Condition"),
 		"{\"Null\":{\"aws:ResourceTag/gpucloud-store\":\"false\"}}");
+	is_json(gpc_json_get(statement(p, "Ports"), "Condition"),
+		"{\"Null\":{\"aws:ResourceTag/gpucloud-store\":\"false\"}}");
+	is_json(gpc_json_get(statement(p, "Ports"), "Resource"),
+		"[\"arn:aws:ec2:*:123456789012:network-interface/*\"]");
+	is_json(gpc_json_get(statement(p, "PortsBy"), "Resource"),
+		"[\"arn:aws:ec2:*:123456789012:security-group/*\"]");
 	is_json(gpc_json_get(statement(p, "Objects"), "Resource"),
 		"[\"arn:aws:s3:::a-bucket/team/a/*\"]");
 }

@@ -34,7 +34,8 @@ static void every_word_has_a_row(void **state)
 
 		if (!row)
 			fail_msg("--%s has no row", o[i].word);
-		assert_int_equal(row->type, GPC_OPT_T_STR);
+		assert_true(row->type == GPC_OPT_T_STR ||
+			row->type == GPC_OPT_T_LIST);
 		assert_string_equal(row->help, o[i].help);
 		if (o[i].arg)
 			assert_string_equal(row->arg, o[i].arg);

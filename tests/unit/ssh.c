@@ -3,12 +3,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/cidr.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "core/ssh_config.h"
 #include "model/ssh.h"
-#include "net/cidr.h"
 #include "test.h"
 
 #define KEY "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" \
@@ -83,6 +83,38 @@ TEST(reads_networks)
 		if (!cases[i].is && r != -GPC_EUSAGE)
 			fail_msg("%s: taken as %s", cases[i].text, cidr);
 	}
+}
+
+/* Where many are let in, a slip is told. */
+TEST(refuses_addresses_for_networks)
+{
+	static const struct { const char *text, *is, *hint; } cases[] = {
+		{"192.0.2.7", "192.0.2.7/32", NULL},
+		{"192.0.2.0/24", "192.0.2.0/24", NULL},
+		{"0.0.0.0/0", "0.0.0.0/0", NULL}, {"::/0", "::/0", NULL},
+		{"2001:DB8:0::/32", "2001:db8::/32", NULL},
+		{"192.0.2.7/24", NULL, "192.0.2.0/24"},
+		{"10.0.0.1/0", NULL, "0.0.0.0/0"},
+		{"2001:db8::1/32", NULL, "2001:db8::/32"},
+		{"everybody", NULL, "such as"},
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char cidr[GPC_CIDR_SIZE] = "untouched";
+		struct gpc_error err = {0};
+		int r = gpc_cidr_parse_network(cases[i].text, cidr, &err);
+
+		if (cases[i].is && (r || strcmp(cidr, cases[i].is)))
+			fail_msg("%s: %s", cases[i].text, r ? err.msg : cidr);
+		if (cases[i].is)
+			continue;
+		assert_int_equal(r, -GPC_EUSAGE);
+		assert_string_equal(cidr, "untouched");
+		assert_non_null(strstr(err.hint, cases[i].hint));
+	}
+	assert_true(gpc_cidr_is_everybody("0.0.0.0/0"));
+	assert_true(gpc_cidr_is_everybody("::/0"));
+	assert_false(gpc_cidr_is_everybody("10.0.0.0/8"));
 }
 
 #define FACT(address, port, user, key) \
@@ -258,6 +290,7 @@ int main(void)
 		cmocka_unit_test(takes_keys_of_one_form),
 		cmocka_unit_test(takes_words_alone),
 		cmocka_unit_test(reads_networks),
+		cmocka_unit_test(refuses_addresses_for_networks),
 		cmocka_unit_test(reads_what_a_node_says),
 		cmocka_unit_test(writes_entries_and_removes_them),
 		cmocka_unit_test(writes_no_line_of_others),

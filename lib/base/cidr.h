@@ -11,5 +11,11 @@
  * none. */
 int gpc_cidr_parse(const char *text, char ret_cidr[GPC_CIDR_SIZE],
 	struct gpc_error *err) gpc_must_check;
+/* The same, but what has bits beyond those is refused, with the network that it lies
+ * in: where many are let in, nobody should be by a slip. */
+int gpc_cidr_parse_network(const char *text, char ret_cidr[GPC_CIDR_SIZE],
+	struct gpc_error *err) gpc_must_check;
+/* Of such a text: whether it is all of the Internet. */
+bool gpc_cidr_is_everybody(const char *cidr);
 /* Of such a text: whether it is of IPv6. */
 bool gpc_cidr_is_v6(const char *cidr);

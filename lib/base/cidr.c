@@ -1,5 +1,5 @@
 /* See cidr.h. */
-#include "net/cidr.h"
+#include "base/cidr.h"
 
 #include <arpa/inet.h>
 #include <stdint.h>
@@ -46,4 +46,42 @@ int gpc_cidr_parse(const char *text, char ret_cidr[GPC_CIDR_SIZE],
 		return refuse(text, err);
 	snprintf(ret_cidr, GPC_CIDR_SIZE, "%s/%d", plain, (int)bits);
 	return 0;
+}
+
+/* Two texts of one address differ in how they are written alone. */
+static bool is_same_address(const char *text, const char *cidr)
+{
+	gpc_autostr *a = gpc_strndup(text, strcspn(text, "/"));
+	gpc_autostr *b = gpc_strndup(cidr, strcspn(cidr, "/"));
+	int family = gpc_cidr_is_v6(cidr) ? AF_INET6 : AF_INET;
+	uint8_t x[16] = {0}, y[16] = {0};
+
+	return inet_pton(family, a, x) == 1 && inet_pton(family, b, y) == 1 &&
+		memcmp(x, y, sizeof(x)) == 0;
+}
+
+int gpc_cidr_parse_network(const char *text, char ret_cidr[GPC_CIDR_SIZE],
+	struct gpc_error *err)
+{
+	char cidr[GPC_CIDR_SIZE];
+	int r = gpc_cidr_parse(text, cidr, err);
+
+	if (r < 0)
+		return r;
+	if (!is_same_address(text, cidr)) {
+		r = gpc_fail(err, GPC_EUSAGE, "\"%s\" is an address within a "
+			"network, and no network", text);
+		gpc_hint(err, "the network is %s; the address alone is %.*s", cidr,
+			(int)strcspn(text, "/"), text);
+		return r;
+	}
+	memcpy(ret_cidr, cidr, sizeof(cidr));
+	return 0;
+}
+
+bool gpc_cidr_is_everybody(const char *cidr)
+{
+	const char *slash = strchr(cidr, '/');
+
+	return slash && gpc_eq(slash, "/0");
 }
