@@ -125,8 +125,11 @@ int gpc_config_file_write(const struct gpc_config_file *f, const char *text,
 	gpc_autofd lock = -1;
 	int r = gpc_mkdirs(folder, 0700, err);
 
-	if (r)
-		return r;
+	if (r) {
+		gpc_hint(err, "XDG_CONFIG_HOME or HOME names the place of the user's "
+			"file, --project takes the one beside the work");
+		return r == -GPC_ENOTFOUND ? gpc_recode(err, GPC_ECONFIG) : r;
+	}
 	take_lock(&lock);
 	r = check_unchanged(f, err);
 	return r ? r : gpc_write_file(f->path, text, n, f->mode, err);

@@ -7,6 +7,7 @@
  */
 #include "cmd/spec_load.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/fd.h"
@@ -100,6 +101,9 @@ static int read_spec(const char *word, const struct gpc_cancel *cancel,
 			"by `gpucloud submit -- PROGRAM ...`");
 	if (!r || r == -GPC_ECANCELED)
 		return r;
+	if (err && err->sys == EISDIR)
+		gpc_hint(err, "name the spec in it: gpucloud submit %s%sjob.yaml", word,
+			gpc_ends_with(word, "/") ? "" : "/");
 	/* whatever keeps it from being read, it is the spec that is wrong */
 	return gpc_recode(err, GPC_ECONFIG);
 }

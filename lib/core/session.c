@@ -4,6 +4,7 @@
  * found when the store is gone. */
 #include "core/session.h"
 
+#include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
@@ -71,6 +72,20 @@ static int place_init(struct gpc_place *p,
 	if (r == 0)
 		r = gpc_xdg(GPC_XDG_CACHE, NULL, &p->cache_dir, err);
 	return r;
+}
+
+/* What whoever makes jobs needs here, asked for before anything is made. */
+static int make_state(const struct gpc_place *p, struct gpc_error *err)
+{
+	int r = gpc_mkdirs(p->state_dir, 0700, err);
+
+	if (r == 0 && access(p->state_dir, W_OK | X_OK) < 0)
+		r = gpc_fail_sys(err, errno, "cannot write to %s", p->state_dir);
+	if (r == 0)
+		return 0;
+	gpc_hint(err, "nodes of this machine and the supervisor's lock lie there: "
+		"make it writable, or name another folder by XDG_STATE_HOME");
+	return r == -GPC_ENOTFOUND ? gpc_recode(err, GPC_ECONFIG) : r;
 }
 
 /* --- the store ------------------------------------------------------------- */
@@ -210,6 +225,8 @@ int gpc_session_open(const struct gpc_session_options *options,
 	s->cancel = options->cancel;
 	s->options = *options;
 	r = place_init(&s->place, options, err);
+	if (r == 0 && options->create_store)
+		r = make_state(&s->place, err);
 	if (r == 0 && !options->unseen)
 		r = open_store(s, flags, err);
 	if (r < 0)

@@ -130,11 +130,21 @@ at_home() { # NAME HOME
 touch "$T/afile"
 for home in "$T/afile" /proc; do
 	at_home "HOME=${home#"$T"}" "$home"
-	run nohome env "HOME=$home" "$GPUCLOUD_BIN" submit -d -- true
+	run nohome env "HOME=$home" "$GPUCLOUD_BIN" --store "$T/store9" submit -d -- true
 	[ "$rc" -ne 0 ] && [ "$rc" -lt 126 ]
 	ok $? "HOME=${home#"$T"}: submit fails (status $rc)"
 	like "$err" "gpucloud: .*($home|HOME)" "HOME=${home#"$T"}: and says where"
+	like "$err" "hint: .*XDG_STATE_HOME" "HOME=${home#"$T"}: and what to set"
+	[ ! -e "$T/store9" ]
+	ok $? "HOME=${home#"$T"}: and makes nothing in the store"
+	run nohome env "HOME=$home" "$GPUCLOUD_BIN" config set owner me
+	[ "$rc" -ne 0 ] && [ "$rc" -lt 126 ]
+	ok $? "HOME=${home#"$T"}: config set fails (status $rc)"
+	like "$err" "hint: .*XDG_CONFIG_HOME" "HOME=${home#"$T"}: and says what to set"
 done
+run gpc submit /
+is "$rc" 3 "a folder is no spec"
+like "$err" "hint: .*submit /job.yaml" "and what to name is said"
 # these mean the home of the password file, as no HOME does: only looked at here
 at_home "HOME is relative" some/where
 at_home "HOME is empty" ""
