@@ -89,6 +89,7 @@ static int ask_all(struct gpc_session *s, const struct gpc_spec *spec,
 	if (r)
 		return r;
 	gpc_plan_ask(spec, want, &ask);
+	ask.archs = s->archs;
 	/* nothing else is enabled where no account is set up */
 	return ask_provider(s, only ? only : "local", &ask, all, err);
 }

@@ -304,7 +304,7 @@ static void show_progress(void *arg, uint64_t done, uint64_t total)
 
 static int hand_over(struct gpc_cmd *c, struct gpc_session *s,
 	const struct gpc_spec *spec, const struct gpc_sent *sent,
-	struct gpc_tether *tether, struct gpc_submit_result *ret_r,
+	const struct gpc_plan *plan, struct gpc_tether *tether, struct gpc_submit_result *ret_r,
 	struct gpc_error *err)
 {
 	const struct submit *o = c->ctx;
@@ -312,6 +312,7 @@ static int hand_over(struct gpc_cmd *c, struct gpc_session *s,
 		sent->tree.n_bytes);
 	struct gpc_submit_options how = {
 		.once_key = o->once,
+		.archs = gpc_plan_archs(plan),
 		.tether = tether->within_ms ? tether : NULL,
 		.progress = show_progress, .progress_arg = p,
 		.buckets = &sent->buckets,
@@ -399,7 +400,8 @@ static int submit_one(struct gpc_cmd *c, struct gpc_spec *spec,
 	if (!r)
 		r = gpc_leave_ask(c, spec, &plan, o->yes, err);
 	if (!r)
-		r = hand_over(c, s, spec, &sent, &how.tether, &res, err);
+		r = hand_over(c, s, spec, &sent, &plan, &how.tether, &res,
+			err);
 	gpc_git_tree_clear(&sent.git);  /* what it holds is in the store */
 	if (r)
 		return r;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/arch.h"
 #include "base/fd.h"
 #include "base/loaded.h"
 #include "base/path.h"
@@ -117,6 +118,14 @@ static int add_certificates(struct packing *p, struct gpc_error *err)
 		: 0;
 }
 
+static int add_about(struct packing *p, struct gpc_error *err)
+{
+	gpc_autostr *text = gpc_format("gpucloud " GPC_VERSION " %s\n",
+		gpc_arch_names[gpc_arch_self()]);
+
+	return add(p, GPC_BUNDLE_ABOUT, false, text, strlen(text), err);
+}
+
 static int pack(struct packing *p, const char *self_path,
 	struct gpc_error *err)
 {
@@ -127,6 +136,8 @@ static int pack(struct packing *p, const char *self_path,
 	/* libarchive is in use; this brings in the others. */
 	if (r == 0)
 		r = use_all(p->facts.sha256, err);
+	if (r == 0)
+		r = add_about(p, err);
 	if (r == 0)
 		r = add_file(p, self_path, "bin", "gpucloud", true, err);
 	if (r == 0)

@@ -6,11 +6,14 @@
  *	lib/...            its loader and shared objects, also those that are
  *	                   opened at run time
  *	etc/ca-certificates.crt    for an image that has none
+ *	etc/version                "gpucloud VERSION ARCHITECTURE"
  */
 #pragma once
 #include <stdint.h>
 
 #include "base/err.h"
+
+#define GPC_BUNDLE_ABOUT "etc/version"
 
 struct gpc_bundle_facts {
 	uint64_t files;

@@ -17,10 +17,12 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "core/bundle.h"
+#include "core/bundle_other.h"
 #include "store/store.h"
 
 #define KEPT 2                  /* of other builds, which may be in use as well */
 #define SUFFIX ".tar.gz"
+#define OTHER_MAX ((size_t)256 << 20)
 
 /* What tells a file from another one, and from itself after a change. */
 static char *identity(const struct stat *st)
@@ -208,6 +210,47 @@ int gpc_bundle_cached_open(struct gpc_session *s, struct gpc_bundle_cached *ret_
 		r = make(s, &b, err);
 		if (r == 0)
 			drop_others(dir, b.path);
+	}
+	if (r < 0)
+		return r;
+	*ret_b = b;
+	b = (struct gpc_bundle_cached){ .fd = -1 };
+	return 0;
+}
+
+/* Whoever put it there, it goes to machines that are paid for. */
+static int look_at(struct gpc_bundle_cached *b, enum gpc_arch want,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_buf) struct gpc_buf bytes = { .max = OTHER_MAX };
+	enum gpc_arch arch;
+	int r = gpc_read_file(b->path, OTHER_MAX, &bytes, err);
+
+	if (r == 0)
+		r = gpc_bundle_inspect(b->path, (struct gpc_str){ bytes.data,
+			bytes.len }, &arch, err);
+	if (r == 0 && arch != want)
+		r = gpc_fail(err, GPC_ECONFIG, "%s is for %s", b->path,
+			gpc_arch_names[arch]);
+	return r;
+}
+
+int gpc_bundle_other_open(struct gpc_session *s, enum gpc_arch arch,
+	struct gpc_bundle_cached *ret_b, struct gpc_error *err)
+{
+	gpc_auto(gpc_bundle_cached) struct gpc_bundle_cached b = { .fd = -1,
+		.path = gpc_bundle_other_path(s->place.data_dir, arch) };
+	struct stat st;
+	int r = open_file(&b, &st, err);
+
+	if (r == -GPC_ENOTFOUND)
+		return gpc_bundle_other_missing(arch, err);
+	if (r == 0 && !read_note(b.path, &st, b.sum)) {
+		r = look_at(&b, arch, err);
+		if (r == 0)
+			r = hash(b.fd, b.size, b.sum, err);
+		if (r == 0)
+			write_note(b.path, &st, b.sum);
 	}
 	if (r < 0)
 		return r;

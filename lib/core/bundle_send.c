@@ -1,8 +1,9 @@
-/* The bundle in a store: put among the blobs, and where a node finds it. */
+/* Bundles in a store: put among the blobs, and where a node finds its own. */
 #include "core/bundle_send.h"
 
 #include "base/str.h"
 #include "core/bundle_cache.h"
+#include "core/bundle_other.h"
 #include "dep/crypto.h"
 #include "provider/provider.h"
 #include "snapshot/blob.h"
@@ -45,46 +46,54 @@ static int send(struct gpc_session *s, struct gpc_bundle_cached *b,
 	return r;
 }
 
-static int open_and_send(struct gpc_session *s, char **ret_sha256,
-	struct gpc_error *err)
+static int open_and_send(struct gpc_session *s, enum gpc_arch arch,
+	struct gpc_pairs *sums, struct gpc_error *err)
 {
 	gpc_auto(gpc_bundle_cached) struct gpc_bundle_cached b = { .fd = -1 };
 	char hex[GPC_SHA256_HEX];
-	int r = gpc_bundle_cached_open(s, &b, err);
+	int r = arch == gpc_arch_self() ? gpc_bundle_cached_open(s, &b, err) :
+		gpc_bundle_other_open(s, arch, &b, err);
 
 	if (r == 0)
 		r = send(s, &b, err);
 	if (r < 0)
 		return r;
 	gpc_hex(b.sum, GPC_SHA256_SIZE, hex);
-	*ret_sha256 = gpc_strdup(hex);
+	gpc_pairs_set(sums, gpc_arch_names[arch], hex);
 	return 0;
 }
 
-int gpc_bundle_send(struct gpc_session *s, char **ret_sha256,
+int gpc_bundles_send(struct gpc_session *s, unsigned archs, struct gpc_pairs *ret_sums,
 	struct gpc_error *err)
 {
 	gpc_autostr *url = NULL, *region = NULL;
 	int r = gpc_store_address(s->store, GPC_BLOBS_COMMON "x", &url, &region,
 		err);
 
-	if (r == 0)
-		r = open_and_send(s, ret_sha256, err);
-	if (r == -GPC_EPROTO)           /* what was kept of it is gone now */
-		r = open_and_send(s, ret_sha256, err);
+	if (!archs)
+		archs = GPC_ARCH_BIT(gpc_arch_self());
+	for (int a = 0; r == 0 && a < GPC_ARCH__COUNT; a++) {
+		if (!(archs & GPC_ARCH_BIT(a)))
+			continue;
+		r = open_and_send(s, a, ret_sums, err);
+		if (r == -GPC_EPROTO)   /* what was kept of it is gone now */
+			r = open_and_send(s, a, ret_sums, err);
+	}
 	return gpc_wrap(err, r, "bundle for the nodes");
 }
 
-int gpc_bundle_address(struct gpc_session *s, const char *sha256,
-	struct gpc_json **ret_j, struct gpc_error *err)
+int gpc_bundle_address(struct gpc_session *s, const struct gpc_job *job,
+	enum gpc_arch arch, struct gpc_json **ret_j, struct gpc_error *err)
 {
+	const char *sha256 = gpc_bundle_sum_of(job, arch);
 	gpc_autostr *url = NULL, *region = NULL;
 	char key[520];
 	int r;
 
 	if (!sha256)
 		return gpc_fail(err, GPC_ECONFIG, "the job was submitted without a "
-			"bundle for its nodes: submit it again");
+			"bundle for nodes of %s: submit it again",
+			gpc_arch_names[arch]);
 	gpc_blob_key(GPC_BLOBS_COMMON, sha256, key);
 	r = gpc_store_address(s->store, key, &url, &region, err);
 	if (r < 0)

@@ -80,7 +80,8 @@ static int complete_launch(struct gpc_supervision *sv, struct gpc_plan *plan,
 
 	if (r < 0 || !source->provider->ops->prepare)
 		return r;
-	r = gpc_bundle_address(sv->session, sv->job.bundle, &bundle, err);
+	r = gpc_bundle_address(sv->session, &sv->job, gpc_offer_arch(&l->offer),
+		&bundle, err);
 	if (r < 0)
 		return r;
 	gpc_json_set(l->rest, "bundle", bundle);

@@ -101,6 +101,7 @@ static int ask_provider(struct gpc_session *s, const struct gpc_spec *spec,
 	if (rc < 0)
 		return rc;
 	gpc_plan_ask(spec, r, &ask);
+	ask.archs = s->archs;
 	rc = p->ops->offers(p, &ask, &found, err);
 	if (rc < 0)
 		return rc;
@@ -152,6 +153,15 @@ size_t gpc_plan_candidate(const struct gpc_offer *o)
 	int64_t i = gpc_json_get_int(o->rest, "candidate", 0);
 
 	return i > 0 ? (size_t)i : 0;
+}
+
+unsigned gpc_plan_archs(const struct gpc_plan *p)
+{
+	unsigned archs = 0;
+
+	for (size_t i = 0; i < p->n_fitting; i++)
+		archs |= GPC_ARCH_BIT(gpc_offer_arch(&p->offers.v[i]));
+	return archs;
 }
 
 /* Why this one, or all under its limit, was refused just now; or NULL. */

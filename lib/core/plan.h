@@ -44,6 +44,8 @@ struct gpc_money gpc_plan_offer_hourly(const struct gpc_offer *o);
 char *gpc_plan_limit_key(const struct gpc_offer *o);
 /* Which of gpc_spec_candidate's alternatives a plan's offer is for. */
 size_t gpc_plan_candidate(const struct gpc_offer *o);
-/* The ask of one candidate. */
+/* The architectures of what fits, by GPC_ARCH_BIT. */
+unsigned gpc_plan_archs(const struct gpc_plan *p);
+/* The ask of one candidate, but for archs. */
 void gpc_plan_ask(const struct gpc_spec *spec, const struct gpc_resources *r,
 	struct gpc_ask *ret_ask);

@@ -16,6 +16,7 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "core/bundle_other.h"
 #include "dep/crypto.h"
 
 #define ID_MAX ((size_t)64)
@@ -71,6 +72,8 @@ static int place_init(struct gpc_place *p,
 	r = gpc_xdg(GPC_XDG_STATE, NULL, &p->state_dir, err);
 	if (r == 0)
 		r = gpc_xdg(GPC_XDG_CACHE, NULL, &p->cache_dir, err);
+	if (r == 0)
+		r = gpc_xdg(GPC_XDG_DATA, NULL, &p->data_dir, err);
 	return r;
 }
 
@@ -227,6 +230,8 @@ int gpc_session_open(const struct gpc_session_options *options,
 	r = place_init(&s->place, options, err);
 	if (r == 0 && options->create_store)
 		r = make_state(&s->place, err);
+	if (r == 0)
+		s->archs = gpc_bundle_archs_here(s->place.data_dir);
 	if (r == 0 && !options->unseen)
 		r = open_store(s, flags, err);
 	if (r < 0)
@@ -246,6 +251,7 @@ void gpc_session_free(struct gpc_session *s)
 	free(s->place.owner.host);
 	free(s->place.state_dir);
 	free(s->place.cache_dir);
+	free(s->place.data_dir);
 	free(s->place.self_path);
 	free(s);
 }

@@ -17,7 +17,7 @@
 struct gpc_place {
 	struct gpc_owner owner;
 	char boot[64];
-	char *state_dir, *cache_dir;  /* $XDG_..._HOME/gpucloud */
+	char *state_dir, *cache_dir, *data_dir;  /* $XDG_..._HOME/gpucloud */
 	char *self_path;              /* this binary */
 };
 struct gpc_session_options {          /* all borrowed */
@@ -46,6 +46,9 @@ struct gpc_session {
 	struct gpc_session_options options;
 	struct gpc_place place;
 	struct gpc_store *store;      /* opened and identified */
+	unsigned archs;               /* whose bundles there are, by GPC_ARCH_BIT: this
+	                               * program's, and what was taken up; see
+	                               * bundle_other.h */
 	char *known_id;               /* id of a store that cannot be opened now */
 };
 /* Remembers the store's id under state_dir, for when it is out of reach.

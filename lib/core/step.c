@@ -8,6 +8,7 @@
 #include "base/rand.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "core/bundle_other.h"
 #include "core/remains.h"
 #include "core/ssh.h"
 #include "core/supervision.h"
@@ -40,6 +41,9 @@ static int load(struct gpc_supervision *sv, const char *job,
 
 	if (r == 0)
 		sv->own = gpc_session_with_local(sv->session, &sv->job.local);
+	/* The job's bundles count, not those that lie here. */
+	if (r == 0)
+		sv->own.archs = gpc_bundle_archs_of(&sv->job);
 	sv->session = &sv->own;
 	if (r == 0)
 		sv->spec.life_ms = sv->job.supervisor.life_ms;

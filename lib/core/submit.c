@@ -394,7 +394,7 @@ int gpc_submit(struct gpc_session *s, const struct gpc_spec *spec,
 		return r;
 	r = pack_all(s, tree, mounts, options, &job, &res, err);
 	if (r == 0 && gpc_bundle_is_needed(spec))
-		r = gpc_bundle_send(s, &job.bundle, err);
+		r = gpc_bundles_send(s, options->archs, &job.bundles, err);
 	/* the last moment at which an interrupt leaves nothing behind */
 	if (r == 0 && gpc_canceled(s->cancel))
 		r = gpc_fail(err, GPC_ECANCELED, "interrupted");

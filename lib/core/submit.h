@@ -14,6 +14,8 @@ struct gpc_submit_options {
 	struct gpc_tether *tether;    /* NULL = the job needs no client */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *progress_arg;
+	unsigned archs;               /* of what the plan chose from, by GPC_ARCH_BIT;
+	                               * 0 = this program's */
 	const struct gpc_job_supervisor *supervisor;  /* NULL = an ordinary job */
 	const struct gpc_bucket_mounts *buckets;      /* planned; NULL = none */
 	const struct gpc_git_tree *git;       /* where the tree is from; NULL =

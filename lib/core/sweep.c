@@ -145,6 +145,9 @@ static int need_all_of(struct sweep *x, const struct gpc_job *job,
 
 	if (r == 0 && job->bundle)
 		r = need(x, job->bundle, 0, err);
+	gpc_vec_each(b, &job->bundles)
+		if (r == 0)
+			r = need(x, b->value, 0, err);
 	for (size_t i = 0; r == 0 && i < job->mounts.n; i++)
 		r = need_head(x, job->mounts.v[i].head, err);
 	return r;

@@ -287,13 +287,12 @@ static la_ssize_t on_read(struct archive *a, void *arg, const void **ret_data)
 	return r->r < 0 ? -1 : (la_ssize_t)n;
 }
 
-static int open_reader(struct gpc_archive_reader *r, int format,
+static int open_reader(struct gpc_archive_reader *r, int filter, int format,
 	struct gpc_error *err)
 {
 	if (!r->a)
 		return fail_read(r, err);
-	if (lib.archive_read_append_filter(r->a, ARCHIVE_FILTER_ZSTD)
-		!= ARCHIVE_OK)
+	if (lib.archive_read_append_filter(r->a, filter) != ARCHIVE_OK)
 		return no_filter(err);
 	/* Files named ._x are files, also where the system has other ideas. */
 	if (lib.archive_read_set_format(r->a, format) != ARCHIVE_OK
@@ -305,7 +304,7 @@ static int open_reader(struct gpc_archive_reader *r, int format,
 	return 0;
 }
 
-static int new_reader(gpc_archive_in_fn *in, void *arg, int format,
+static int new_reader(gpc_archive_in_fn *in, void *arg, int filter, int format,
 	struct gpc_archive_reader **ret_r, struct gpc_error *err)
 {
 	gpc_autoptr(gpc_archive_reader) *r = NULL;
@@ -318,7 +317,7 @@ static int new_reader(gpc_archive_in_fn *in, void *arg, int format,
 	r->arg = arg;
 	r->empty = true;
 	r->a = lib.archive_read_new();
-	result = open_reader(r, format, err);
+	result = open_reader(r, filter, format, err);
 	if (result == 0)
 		*ret_r = gpc_steal(&r);
 	return result;
@@ -327,15 +326,23 @@ static int new_reader(gpc_archive_in_fn *in, void *arg, int format,
 int gpc_tar_reader_new(gpc_archive_in_fn *in, void *arg,
 	struct gpc_archive_reader **ret_r, struct gpc_error *err)
 {
-	return new_reader(in, arg, ARCHIVE_FORMAT_TAR, ret_r, err);
+	return new_reader(in, arg, ARCHIVE_FILTER_ZSTD, ARCHIVE_FORMAT_TAR, ret_r,
+		err);
 }
 
-int gpc_zstd_reader_new(gpc_archive_in_fn *in, void *arg,
+int gpc_tar_gz_reader_new(gpc_archive_in_fn *in, void *arg,
+	struct gpc_archive_reader **ret_r, struct gpc_error *err)
+{
+	return new_reader(in, arg, ARCHIVE_FILTER_GZIP, ARCHIVE_FORMAT_TAR, ret_r,
+		err);
+}
+
+static int new_stream(gpc_archive_in_fn *in, void *arg, int filter,
 	struct gpc_archive_reader **ret_r, struct gpc_error *err)
 {
 	gpc_autoptr(gpc_archive_reader) *r = NULL;
 	struct archive_entry *entry;
-	int result = new_reader(in, arg, ARCHIVE_FORMAT_RAW, &r, err);
+	int result = new_reader(in, arg, filter, ARCHIVE_FORMAT_RAW, &r, err);
 
 	if (result < 0)
 		return result;
@@ -344,6 +351,18 @@ int gpc_zstd_reader_new(gpc_archive_in_fn *in, void *arg,
 	r->left = UINT64_MAX;
 	*ret_r = gpc_steal(&r);
 	return 0;
+}
+
+int gpc_zstd_reader_new(gpc_archive_in_fn *in, void *arg,
+	struct gpc_archive_reader **ret_r, struct gpc_error *err)
+{
+	return new_stream(in, arg, ARCHIVE_FILTER_ZSTD, ret_r, err);
+}
+
+int gpc_gz_reader_new(gpc_archive_in_fn *in, void *arg,
+	struct gpc_archive_reader **ret_r, struct gpc_error *err)
+{
+	return new_stream(in, arg, ARCHIVE_FILTER_GZIP, ret_r, err);
 }
 
 int gpc_archive_next(struct gpc_archive_reader *r, const char **ret_path,
@@ -388,7 +407,7 @@ int gpc_archive_read(struct gpc_archive_reader *r, void *data, size_t n,
 		done += (size_t)got;
 	}
 	if (r->empty)
-		return gpc_fail(err, GPC_EPROTO, "the zstd stream is empty");
+		return gpc_fail(err, GPC_EPROTO, "the compressed stream is empty");
 	/* An entry that claims to be sparse may hold more than its size. */
 	if (done > r->left)
 		return gpc_fail(err, GPC_EPROTO,

@@ -53,7 +53,13 @@ struct gpc_archive_reader;                         /* opaque */
 
 int gpc_tar_reader_new(gpc_archive_in_fn *in, void *arg,
 	struct gpc_archive_reader **ret_r, struct gpc_error *err) gpc_must_check;
+/* The same of a .tar.gz. */
+int gpc_tar_gz_reader_new(gpc_archive_in_fn *in, void *arg,
+	struct gpc_archive_reader **ret_r, struct gpc_error *err) gpc_must_check;
 int gpc_zstd_reader_new(gpc_archive_in_fn *in, void *arg,
+	struct gpc_archive_reader **ret_r, struct gpc_error *err) gpc_must_check;
+/* The same of gzip, whose own checksum is not looked at. */
+int gpc_gz_reader_new(gpc_archive_in_fn *in, void *arg,
 	struct gpc_archive_reader **ret_r, struct gpc_error *err) gpc_must_check;
 /* The next entry of a tar: its path, borrowed until the next call, and size.
  * *ret_path = NULL at the end. Anything but a regular file is GPC_EPROTO. */

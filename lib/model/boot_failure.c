@@ -52,8 +52,9 @@ const struct gpc_boot_failure gpc_boot_failures[] = {
 		"the image has no Python 3",
 		"name an image with cloud-init and Python 3 in resources.image_id"},
 	{"wrong_arch", GPC_REASON_SPEC_INVALID, true,
-		"this gpucloud is for another architecture than the machine",
-		"submit from a machine of that architecture, or name another type"},
+		"the bundle is for another architecture than the machine",
+		"make one for that architecture, as gpucloud-aws(7) says, or name another "
+		"type"},
 	{"agent_died", GPC_REASON_AGENT_FAILED, false,
 		"gpucloud's agent died on the machine as it started",
 		"the machine's console, which the provider shows, tells more"},

@@ -301,6 +301,7 @@ static const struct gpc_bind job_fields[] = {
 	GPC_BIND(gpc_job, buckets, VEC, .sub = bucket_fields,
 		.sub_size = sizeof(struct gpc_job_bucket)),
 	GPC_BIND(gpc_job, bundle, STR),
+	GPC_BIND(gpc_job, bundles, PAIRS),
 	GPC_BIND(gpc_job, group, STR),
 	GPC_BIND(gpc_job, once_key, STR),
 	GPC_BIND(gpc_job, secrets, STRV),

@@ -101,7 +101,8 @@ struct gpc_job {
 	char *cloudwatch;                          /* namespace for its figures; or NULL */
 	GPC_VEC(struct gpc_job_mount) mounts;      /* local ones, in order */
 	GPC_VEC(struct gpc_job_bucket) buckets;    /* the others, in order */
-	char *bundle, *group, *once_key;
+	struct gpc_pairs bundles;                  /* architecture to sha256 */
+	char *bundle, *group, *once_key;           /* bundle: of jobs without bundles */
 	struct gpc_strv secrets;                   /* names */
 	struct gpc_json *rest;
 };

@@ -48,6 +48,16 @@ int gpc_offer_read(const struct gpc_json *j, struct gpc_offer *ret_o,
 	return 0;
 }
 
+enum gpc_arch gpc_offer_arch(const struct gpc_offer *o)
+{
+	const char *name = gpc_json_get_str(o->rest, GPC_OFFER_ARCH);
+	enum gpc_arch a = gpc_arch_self();
+
+	if (name)
+		(void)gpc_arch_find(name, &a);
+	return a;
+}
+
 void gpc_offer_clear(struct gpc_offer *o)
 {
 	gpc_bind_clear(fields, o);

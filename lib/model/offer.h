@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arch.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/money.h"
@@ -25,6 +26,8 @@ struct gpc_ask {
 	bool spot;
 	struct gpc_money max_hourly;
 	int num_nodes;
+	unsigned archs;                     /* whose bundles there are, by
+	                                     * GPC_ARCH_BIT; 0 = this program's */
 };
 void gpc_ask_clear(struct gpc_ask *a);
 GPC_CLEANUP_VALUE(gpc_ask);
@@ -42,6 +45,10 @@ struct gpc_offer {
 	char *why_not;                      /* set: does not fit the ask, and why */
 	struct gpc_json *rest;
 };
+/* In the rest of an offer: the architecture of its machine, of gpc_arch_names; none:
+ * that of this one. */
+#define GPC_OFFER_ARCH "arch"
+enum gpc_arch gpc_offer_arch(const struct gpc_offer *o);
 struct gpc_offers { struct gpc_offer *v; size_t n, cap; };
 struct gpc_json *gpc_offer_write(const struct gpc_offer *o);
 int gpc_offer_read(const struct gpc_json *j, struct gpc_offer *ret_o,

@@ -15,11 +15,11 @@
 #define GIB ((uint64_t)1 << 30)
 #define LIVE "DescribeSpotPriceHistory"
 #define USUAL ((uint64_t)2 << 30)       /* memory that programs need at least */
-#ifdef __aarch64__
-#define SELF_ARM true
-#else
-#define SELF_ARM false
-#endif
+
+static enum gpc_arch arch_of(const struct gpc_aws_type *t)
+{
+	return t->arm ? GPC_ARCH_ARM64 : GPC_ARCH_X86_64;
+}
 
 void gpc_aws_offer_fill(const struct gpc_aws_type *t, const char *region,
 	const char *market, struct gpc_offer *o)
@@ -34,8 +34,29 @@ void gpc_aws_offer_fill(const struct gpc_aws_type *t, const char *region,
 		.gpu_memory_gb = t->gpu_memory_gb, .cpus = t->cpus,
 		.memory_bytes = t->memory_bytes, .rest = gpc_json_object(),
 	};
+	gpc_json_set_str(o->rest, GPC_OFFER_ARCH, gpc_arch_names[arch_of(t)]);
 	if (limit)
 		gpc_json_set_str(o->rest, "limit", limit);
+}
+
+/* The programs of a job are mostly for the machine that it is submitted from, so that
+ * another architecture is only for who names what has no other. */
+static char *arch_misfit(const struct gpc_ask *ask, const struct gpc_aws_type *t)
+{
+	const enum gpc_arch arch = arch_of(t);
+	const char *name = gpc_arch_names[arch];
+
+	if (arch == gpc_arch_self())
+		return NULL;
+	if (!ask->instance_type && !ask->gpus.n)
+		return gpc_format("%s is %s, and this machine is not: name the type to "
+			"get it", t->name, name);
+	if (ask->archs & GPC_ARCH_BIT(arch))
+		return NULL;
+	return gpc_format("%s is %s, for which there is no bundle here: make one by "
+		"`sh examples/bundle.sh %s FILE`, or by `gpucloud agent --bundle "
+		"FILE` on such a machine, and take it up by `gpucloud agent "
+		"--add-bundle FILE`", t->name, name, name);
 }
 
 char *gpc_aws_offer_misfit(const struct gpc_ask *ask,
@@ -43,11 +64,7 @@ char *gpc_aws_offer_misfit(const struct gpc_ask *ask,
 {
 	char *why = gpc_offer_misfit(ask, o, true);
 
-	if (why || t->arm == SELF_ARM)
-		return why;
-	return gpc_format("%s is %s, and nodes run this gpucloud, which is not: "
-		"submit from a machine that is", t->name, t->arm ? "arm64" :
-		"x86_64");
+	return why ? why : arch_misfit(ask, t);
 }
 
 void gpc_aws_offer_charge(const struct gpc_ask *ask, struct gpc_offer *o)

@@ -346,6 +346,27 @@ boot_failed denied 1 auth access_denied "may not use the store: 403 AccessDenied
 boot_failed cut 2 store_unreachable no_network "does not reach the store: .*subnet needs a way"
 boot_failed spoiled 1 agent_failed bad_checksum "not what was uploaded"
 boot_failed dies-young 2 agent_failed agent_died "agent was killed by signal 9"
+# A bundle for another architecture, as far as it is looked at; the machines of this
+# stand-in are what this machine is.
+run gpc submit -y --infra aws --gpus T4G:1 -- true
+like "$err" "g5g.xlarge is arm64, for which there is no bundle here: .*bundle.sh arm64.*--add-bundle" \
+	"another architecture needs a bundle of its own"
+mkdir -p other/bin other/etc
+printf '\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\3\0\267\0' >other/bin/gpucloud
+printf '#!/bin/sh\n' >other/gpucloud
+printf '%s arm64\n' "$(gpc version)" >other/etc/version
+tar -C other -czf other.tgz bin/gpucloud gpucloud etc/version
+run gpc agent --add-bundle other.tgz
+is "$rc" 0 "which is taken up" || note "$err"
+gpc submit -q -y -d --store s3://bucket/arm --infra aws --gpus T4G:1 --name arm -- true >/dev/null
+boot_failed arm 1 spec_invalid wrong_arch "for another architecture than the machine"
+is "$(machines 'max_by(.launched) | .type + " " + .arch'):$(control 'requests?service=s3' |
+	jq --arg sum "$(sha256sum other.tgz | cut -d' ' -f1)" '[.requests[] |
+	select(.operation == "GetObject" and (.key | endswith($sum)))] | length')" \
+	"g5g.xlarge arm64:1" "the machine, with an image that fits it, fetched that one"
+run gpc offers --infra aws -o json
+is "$(printf '%s' "$out" | jq -c '[.rows[] | select(.fits and (.instance_type | test("^[a-z]+[0-9]g")))]')" \
+	'[]' "who names none gets none"
 # The agent tells this one by the store; nothing here has a driver.
 control config '{"ec2": {"environment": {}}}' >/dev/null
 run gpc submit -y -d -q --store s3://bucket/bare --infra aws --gpus A10G:1 --name bare -- true

@@ -19,6 +19,14 @@ for lib in libarchive libcrypto libzstd libcjson libyaml libcurl libssl libexpat
 	like "$names" "^lib/$lib" "it holds $lib"
 done
 like "$names" "^etc/ca-certificates.crt" "and certificates"
+run gpc agent --add-bundle one.tgz
+is "$rc" 3 "one's own need not be taken up"
+like "$err" "is for $(tar xOzf one.tgz etc/version | cut -d' ' -f3), as is this gpucloud" \
+	"it says what it is for"
+head -c 1000000 one.tgz >cut.tgz
+run gpc agent --add-bundle cut.tgz
+is "$rc" 3 "nor is a part of one"
+like "$err" "no whole bundle" "and it is said"
 
 # A server with a certificate of its own, and a bundle whose certificates are that.
 servers=$ROOT/tests/servers
