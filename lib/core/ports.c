@@ -12,7 +12,6 @@
 #include "model/spec_ports.h"
 #include "provider/provider.h"
 
-#define HERE "127.0.0.1"
 enum { LOOKED_AT = 1000 };      /* ports of this machine; a range may be all */
 
 /* --- who ------------------------------------------------------------------- */
@@ -127,6 +126,14 @@ static void add(const char *word, const char *address, int rank,
 			"http://", v6 ? "[" : "", address, v6 ? "]" : "", word);
 }
 
+/* As the ranks' agents have it (agent/peers.c). */
+static char *address_here(int rank)
+{
+	int n = rank + 1;
+
+	return gpc_format("127.%d.%d.%d", n >> 16 & 255, n >> 8 & 255, n & 255);
+}
+
 void gpc_ports_where(const struct gpc_spec *spec, const struct gpc_job_state *st,
 	struct gpc_ports_at *to)
 {
@@ -134,12 +141,14 @@ void gpc_ports_where(const struct gpc_spec *spec, const struct gpc_job_state *st
 
 	gpc_spec_port_words(spec, &words);
 	gpc_vec_each(n, &st->nodes) {
+		gpc_autostr *here = is_here(n->provider) ? address_here(n->rank) :
+			NULL;
+
 		if (n->attempt != st->attempt || n->status == GPC_NODE_RELEASED ||
 			n->status == GPC_NODE_INTENDED)
 			continue;
 		for (size_t i = 0; i < words.n; i++)
-			add(words.v[i], is_here(n->provider) ? HERE : n->opened,
-				n->rank, to);
+			add(words.v[i], here ? here : n->opened, n->rank, to);
 	}
 }
 

@@ -71,6 +71,7 @@ static void node_clear(struct gpc_node *n)
 	free(n->provider);
 	free(n->id);
 	free(n->address);
+	free(n->opened);
 	free(n->offer);
 	gpc_json_free(n->rest);
 }

@@ -164,7 +164,7 @@ cp "$T/sorted" "$T/out"
 keep event-log
 json job-killed status killed --json
 
-run gpc submit -d --json --name waits --notify '[{command: [cat]}, {url: http://127.0.0.1:9/a, on: recovering}]' -- sleep 300
+run gpc submit -d --json --name waits --ports 18080 --notify '[{command: [cat]}, {url: http://127.0.0.1:9/a, on: recovering}]' -- sleep 300
 wait_until 20 in_state waits RUNNING
 json signal signal waits CONT --rank 0 --json
 json update update waits --max-cost 5 --time 2h --priority -3 \
