@@ -412,7 +412,7 @@ static const struct gpc_spec_field fields[] = {
 	THEIRS, KIND(SIZE_GB), NO_SLOT},
 {"service", "readiness_probe", "path or map", NULL, "when a replica is ready",
 	REFUSED, THEIRS, CHECKED("readiness_probe"),
-	.flags = GPC_FIELD_NO_SLOT | GPC_FIELD_REQUIRED | GPC_FIELD_OR_TEXT},
+	.flags = GPC_FIELD_NO_SLOT | GPC_FIELD_OR_TEXT},
 {"service", "replicas", "whole number", NULL, "fixed number", REFUSED, THEIRS,
 	KIND(INT), NO_SLOT, ANY_INT},
 {"service", "replica_policy", "map", NULL, "changing number", REFUSED, THEIRS,

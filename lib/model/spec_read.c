@@ -313,32 +313,47 @@ static int check_alias(struct gpc_spec_reader *r,
 		"of the two", key->text, f->name);
 }
 
+static int read_field(struct gpc_spec_reader *r, const char *section,
+	const struct gpc_yaml_node *map, size_t i, void *base)
+{
+	const struct gpc_yaml_node *key = map->keys[i];
+	const struct gpc_spec_field *f = gpc_spec_field_find(section, key->text);
+	int e;
+
+	if (!f)
+		return fail_unknown(r, section, key);
+	note_place(r, gpc_format("%s%s%s", title_section(f), title_sep(f),
+		f->name), key);
+	e = check_alias(r, f, map, key);
+	return e ? e : gpc_spec_read_value(r, f, map->items[i], base);
+}
+
+/* A mistake in one field keeps the others from nothing: all are told at once. */
 int gpc_spec_read_section(struct gpc_spec_reader *r, const char *section,
 	const struct gpc_yaml_node *node, void *base)
 {
+	struct gpc_error *first = r->err, one;
+	int result = 0;
+
 	if (!node || node->kind != GPC_YAML_MAP) {
 		gpc_autostr *found = describe(node);
 
 		return gpc_spec_fail(r, node, "expected a map for %s, got %s",
 			gpc_spec_section_title(section), found);
 	}
-	for (size_t i = 0; i < node->n; i++) {
-		const struct gpc_yaml_node *key = node->keys[i];
-		const struct gpc_spec_field *f =
-			gpc_spec_field_find(section, key->text);
+	for (size_t i = 0; i <= node->n; i++) {
 		int e;
 
-		if (!f)
-			return fail_unknown(r, section, key);
-		note_place(r, gpc_format("%s%s%s", title_section(f),
-			title_sep(f), f->name), key);
-		e = check_alias(r, f, node, key);
-		if (!e)
-			e = gpc_spec_read_value(r, f, node->items[i], base);
-		if (e)
-			return e;
+		one = (struct gpc_error){0};
+		r->err = result ? &one : first;
+		e = i < node->n ? read_field(r, section, node, i, base) :
+			check_required(r, section, node);
+		if (e && result)
+			gpc_error_besides(first, &one);
+		result = result ? result : e;
 	}
-	return check_required(r, section, node);
+	r->err = first;
+	return result;
 }
 
 /* --- writing and clearing ----------------------------------------------------- */

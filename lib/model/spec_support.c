@@ -69,11 +69,27 @@ static char *field_name(const struct gpc_spec_field *f)
 	return gpc_format("%s.%s", f->section, f->name);
 }
 
+/* The first refusal is the error, whose hint names those that came later: who
+ * brings a spec from elsewhere wants to know all of them. */
+static int gather(struct gpc_error *ret_err, const struct gpc_error *one, int e,
+	int so_far)
+{
+	if (!e)
+		return so_far;
+	if (so_far)
+		gpc_error_besides(ret_err, one);
+	else if (ret_err)
+		*ret_err = *one;
+	return so_far ? so_far : e;
+}
+
 static int check_section(struct checker *c, const char *section,
 	const void *base)
 {
 	const struct gpc_spec_field *fields;
+	struct gpc_error *out = c->err, one = {0};
 	size_t n;
+	int e = 0;
 
 	fields = gpc_spec_fields(&n);
 	for (size_t i = 0; i < n; i++) {
@@ -85,12 +101,16 @@ static int check_section(struct checker *c, const char *section,
 		    !is_given(f, base) || is_harmless(f, base))
 			continue;
 		name = field_name(f);
+		c->err = &one;
 		if (f->state == GPC_SPEC_REFUSED)
-			return refuse(c, name, "%s is not built yet (%s)", name,
+			e = gather(out, &one, refuse(c, name, "%s is not built "
+				"yet (%s)", name, f->help), e);
+		else if (!e)
+			add_warning(c, name, "%s has no effect here (%s)", name,
 				f->help);
-		add_warning(c, name, "%s has no effect here (%s)", name, f->help);
 	}
-	return 0;
+	c->err = out;
+	return e;
 }
 
 /* --- where ---------------------------------------------------------------------- */
@@ -140,10 +160,14 @@ static int check_image(struct checker *c, const struct gpc_resources *r)
 
 static int check_one(struct checker *c, const struct gpc_resources *r)
 {
+	struct gpc_error *out = c->err, one = {0};
 	int e = check_infra(c, r);
 
-	e = e ? e : check_image(c, r);
-	return e ? e : check_section(c, "resources", r);
+	c->err = &one;
+	e = gather(out, &one, check_image(c, r), e);
+	e = gather(out, &one, check_section(c, "resources", r), e);
+	c->err = out;
+	return e;
 }
 
 int gpc_resources_check_supported(const struct gpc_resources *r,
@@ -374,23 +398,12 @@ static int check_artifact(struct checker *c, const struct gpc_spec_artifact *a)
 		"yet", a->to);
 }
 
-/* The first refusal is the error, whose hint names those that came later: who
- * brings a spec from elsewhere wants to know all of them. */
+/* With a refusal no warning is of use any more. */
 static int take(struct checker *c, int e, int so_far, struct gpc_error *ret_err)
 {
-	gpc_autostr *hint = NULL;
-
-	if (!e)
-		return so_far;
-	c->warnings = NULL;
-	if (!so_far) {
-		*ret_err = *c->err;
-		return e;
-	}
-	hint = gpc_format("%s%sbesides, %s", ret_err->hint,
-		*ret_err->hint ? "\n" : "", c->err->msg);
-	gpc_hint(ret_err, "%s", hint);
-	return so_far;
+	if (e)
+		c->warnings = NULL;
+	return gather(ret_err, c->err, e, so_far);
 }
 
 int gpc_spec_check_supported(const struct gpc_spec *spec,
