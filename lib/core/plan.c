@@ -82,6 +82,19 @@ static int check_keeps(struct gpc_session *s, const struct gpc_spec *spec,
 	return -GPC_EUNSUPPORTED;
 }
 
+/* A machine elsewhere has to reach the store. That is seen from its URL, before any
+ * cloud is asked. */
+static int check_reach(struct gpc_session *s, const char *provider,
+	struct gpc_error *err)
+{
+	gpc_autostr *url = NULL, *region = NULL;
+
+	if (!s->store || gpc_provider_caps(provider) & GPC_PROVIDER_THIS_HOST)
+		return 0;
+	return gpc_store_address(gpc_store_of_nodes(s->store), "store.json", &url,
+		&region, err);
+}
+
 static int ask_provider(struct gpc_session *s, const struct gpc_spec *spec,
 	const struct gpc_resources *r, struct gpc_offers *offers,
 	struct gpc_error *err)
@@ -96,6 +109,8 @@ static int ask_provider(struct gpc_session *s, const struct gpc_spec *spec,
 	if (!name)
 		name = gpc_strdup(DEFAULT_PROVIDER);
 	rc = check_keeps(s, spec, name, err);
+	if (rc == 0)
+		rc = check_reach(s, name, err);
 	if (rc == 0)
 		rc = gpc_session_provider(s, name, &ctx, &p, err);
 	if (rc < 0)

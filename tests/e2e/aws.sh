@@ -48,14 +48,15 @@ gpc offers --infra aws/eu-central-1 >/dev/null
 control config '{"ec2": {"default_vpc": true}}' >/dev/null
 
 # --- before money is spent --------------------------------------------------
-run gpc submit -y --infra aws --store "file://$T/folder" -- true
-is "$rc:$(machines length)" 3:0 "a folder of this machine is no store for one of EC2's"
+run env -u AWS_ACCESS_KEY_ID -u AWS_SECRET_ACCESS_KEY "$GPUCLOUD_BIN" submit -y \
+	--infra aws --store "file://$T/folder" -- true
+is "$rc" 3 "a folder of this machine is no store for one of EC2's, which needs nobody to ask"
 like "$err" "store in a bucket" "and says what is"
 run gpc submit --dry-run --infra aws --store "s3://bucket/never?endpoint=$FAKE_S3" -- true
 is "$rc:$(printf '%s' "$err" | grep -c t3.small)" 0:1 "a plan needs no store that is made" ||
 	note "$err"
 run env -u AWS_ACCESS_KEY_ID -u AWS_SECRET_ACCESS_KEY "$GPUCLOUD_BIN" submit -y \
-	--infra aws --store "file://$T/folder" -- true
+	--infra aws -- true
 is "$rc" 4 "without credentials nothing is bought"
 before=$(asked DescribeInstanceTypeOfferings)
 run gpc offers --infra aws --gpus Z9000
