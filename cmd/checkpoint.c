@@ -232,6 +232,7 @@ static int save(struct gpc_cmd *c, struct gpc_session *s, const char *job,
 	if (!r)
 		r = wait_for_it(&x, id, err);
 	free(x.said);
+	gpc_talk_clear_line(&c->talk);
 	return r ? r : show_id(c, job, id, err);
 }
 
@@ -432,8 +433,8 @@ static int pull(struct gpc_cmd *c, struct gpc_session *s, struct gpc_error *err)
 static int unknown_verb(const char *word, struct gpc_error *err)
 {
 	const char *near = gpc_nearest(word, verbs, 5);
-	int r = gpc_fail(err, GPC_EUSAGE, "checkpoint %s: use save, list, "
-		"pull, verify or prune", word);
+	int r = gpc_fail(err, GPC_EUSAGE, "there is no \"checkpoint %s\": "
+		"use save, list, pull, verify or prune", word);
 
 	if (near)
 		gpc_hint(err, "did you mean %s?", near);

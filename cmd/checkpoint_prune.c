@@ -164,6 +164,7 @@ int gpc_checkpoint_prune(struct gpc_cmd *c, struct gpc_session *s,
 			.dry_run = o->dry_run}};
 	int r = work(&p, err);
 
+	gpc_talk_clear_line(&c->talk);
 	if (!r)
 		r = print(&p, err);
 	gpc_prune_result_clear(&p.x);

@@ -171,6 +171,8 @@ static int list(struct gpc_cmd *c, struct gpc_error *err)
 		row_clear(&rows.v.v[i]);
 		gpc_vec_remove(&rows.v, i);
 	}
+	if (!rows.v.n && c->out.format <= GPC_OUT_WIDE)
+		gpc_say(&c->talk, "gpucloud: every key has its default");
 	return gpc_out_rows(&c->out, &table, rows.v.v, rows.v.n, err);
 }
 

@@ -60,7 +60,8 @@ static void hint_at_pattern(const struct gpc_cmd *c, struct gpc_error *err)
 static int unknown_verb(const char *word, struct gpc_error *err)
 {
 	const char *near = gpc_nearest(word, verbs, 3);
-	int r = gpc_fail(err, GPC_EUSAGE, "data %s: use cp, sync or ls", word);
+	int r = gpc_fail(err, GPC_EUSAGE, "there is no \"data %s\": use cp, "
+		"sync or ls", word);
 
 	if (near)
 		gpc_hint(err, "did you mean %s?", near);

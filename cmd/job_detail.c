@@ -86,7 +86,8 @@ static void add_state(struct detail *d, const struct gpc_view *v)
 		st->checkpoint);
 
 	row(d, "State:", state);
-	if (st->reason != GPC_REASON_NONE &&
+	/* it is about what to do after the end */
+	if (st->reason != GPC_REASON_NONE && st->status != GPC_JOB_STOPPING &&
 		st->reason != GPC_REASON_COMPLETED && *advice)
 		row(d, "", advice);
 	if (v->note && *v->note)
@@ -226,6 +227,27 @@ static void add_wishes(struct detail *d, struct gpc_session *s,
 }
 
 /* --- where it is from ------------------------------------------------------ */
+/* Who moves it forward. When that is nobody: what does, for a job of this user. */
+static void add_supervisor(struct detail *d, const struct gpc_session *s,
+	const struct gpc_view *v, const char *who)
+{
+	gpc_autostr *text = NULL;
+
+	if (!gpc_starts_with(who, "nobody")) {
+		row(d, "Supervisor:", who);
+		return;
+	}
+	if (!gpc_job_status_is_end(v->state.status)) {
+		row(d, "Supervisor:", who);
+		if (gpc_eq(v->job.owner.hash, s->place.owner.hash))
+			row(d, "", "`gpucloud supervise` goes on with it");
+		return;
+	}
+	text = gpc_format("nobody: `gpucloud release %s` gives back what is still "
+		"held", v->job.id);
+	row(d, "Supervisor:", text);
+}
+
 static void add_origin(struct detail *d, struct gpc_session *s,
 	const struct gpc_view *v)
 {
@@ -242,11 +264,7 @@ static void add_origin(struct detail *d, struct gpc_session *s,
 	gpc_autostr *both = machine && !strstr(who, machine) &&
 		!gpc_eq(machine, v->job.id) ? gpc_format("%s; %s, when it is "
 		"gone", who, machine) : NULL;
-	if (gpc_job_status_is_end(v->state.status) && gpc_starts_with(who, "nobody"))
-		row(d, "Supervisor:", "nobody: `gpucloud release` gives back what is "
-			"still held");
-	else
-		row(d, "Supervisor:", both ? both : who);
+	add_supervisor(d, s, v, both ? both : who);
 	if (gpc_eq(gpc_json_get_str(gpc_json_get(v->job.spec, "recovery"), "by"),
 		"cloud") && !gpc_job_status_is_end(v->state.status))
 		row(d, "Recovery:", "the cloud starts the next machine by itself, "

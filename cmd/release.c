@@ -62,7 +62,8 @@ static const struct gpc_col cols[] = {
 		.title = "PER HOUR"),
 	GPC_COL("since", TIME, struct row, since_ms, 0),
 	GPC_COL("why", STR, struct row, why, GPC_COL_F_CUT),
-	GPC_COL("result", STR, struct row, result, GPC_COL_F_CUT),
+	GPC_COL("result", STR, struct row, result,
+		GPC_COL_F_CUT | GPC_COL_F_KEEP),
 	GPC_COL_LAST
 };
 static const struct gpc_table table = {"release", cols, sizeof(struct row)};
@@ -430,7 +431,9 @@ static int show(struct work *w, struct gpc_error *err)
 		}
 	}
 	if (!w->rows.n && c->out.format <= GPC_OUT_WIDE) {
-		gpc_say(&c->talk, "gpucloud: nothing is held");
+		gpc_say(&c->talk, w->o->orphans && !w->o->all ?
+			"gpucloud: no orphans are held" :
+			"gpucloud: nothing is held");
 		return 0;
 	}
 	return gpc_out_rows(&c->out, &table, w->rows.v, w->rows.n, err);

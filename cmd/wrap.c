@@ -85,13 +85,14 @@ static size_t label_end(const char *line)
 	return 0;
 }
 
-static size_t word_length(const char *s)
+/* A command in backquotes is one word, for it to be copied. */
+static size_t word_length(const char *s, bool quoted)
 {
 	const char *close;
 	size_t n = 0;
 
 	while (s[n] && s[n] != ' ') {
-		if (s[n] == '`' && (close = strchr(s + n + 1, '`')))
+		if (quoted && s[n] == '`' && (close = strchr(s + n + 1, '`')))
 			n = (size_t)(close - s);
 		n++;
 	}
@@ -109,7 +110,10 @@ void gpc_wrap_line(const char *line, size_t lead, size_t hang, size_t width,
 		size_t gap = strspn(s, " ");
 
 		s += gap;
-		n = word_length(s);
+		n = word_length(s, true);
+		/* what fits no line would be broken by the terminal */
+		if (hang + shown_width(s, n) > width)
+			n = word_length(s, false);
 		size_t needs = shown_width(s, n);
 		if (!first && n && column + gap + needs > width) {
 			gpc_buf_addf(out, "\n%*s", (int)hang, "");

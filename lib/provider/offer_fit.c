@@ -66,8 +66,8 @@ char *gpc_offer_misfit(const struct gpc_ask *ask, const struct gpc_offer *o,
 			ask->spot ? "on demand" : "as a spot machine",
 			ask->spot ? "set" : "not set");
 	if (!gpus_fit(ask, o, exact))
-		return gpc_format("%s has %d GPUs%s%s", o->instance_type,
-			o->gpus, o->gpu ? " " : "", o->gpu ? o->gpu : "");
+		return gpc_format("%s has %d GPU%s%s%s", o->instance_type,
+			o->gpus, o->gpus == 1 ? "" : "s", o->gpu ? " " : "", o->gpu ? o->gpu : "");
 	size = size_misfit(ask, o, exact);
 	if (size)
 		return size;

@@ -82,6 +82,37 @@ unlike "$err" 'repeat' "and not to repeat it"
 run gpc cancel --now floods
 is "$rc" 0 "as it does"
 
+# --- a job whose supervisor is killed ---
+cat >left.yaml <<Y
+name: left
+checkpoint: {path: ck}
+run: mkdir -p ck; echo a > ck/a; until [ -e '$T/go' ]; do sleep 0.1; done
+Y
+gpc submit -q -d left.yaml >/dev/null
+supervisor() { gpc status left | sed -n 's/^Supervisor:.*process \([0-9]*\) on this machine$/\1/p'; }
+runs() { [ -n "$(supervisor)" ] && gpc status left | grep -q 'RUNNING'; }
+wait_until 60 runs
+at_terminal --size 24x80 --screen '' "$GPUCLOUD_BIN" checkpoint save left
+like "$out" '^1-[0-9]+-user *$' "checkpoint save leaves its id alone on its line" || note "$out"
+kill -9 "$(supervisor)"
+killed() { gpc status left | grep -q '^Supervisor:  *nobody'; }
+wait_until 60 killed
+run gpc status left
+like "$out" 'nobody: process [0-9]+ .*the job waits' "a job without a supervisor says so"
+like "$out" 'gpucloud supervise. goes on with it' "and what goes on with it"
+touch "$T/go"
+over() { gpc status left | grep -q SUCCEEDED; }
+wait_until 60 over
+run gpc status left
+like "$out" 'nobody: .gpucloud release left-[a-z2-7]{6}. gives back' "once it has ended, what gives its node back"
+unlike "$out" 'the job waits' "for it does not wait any more"
+run gpc status
+like "$out" 'left-.*1 node still held \(gpucloud release left-' "the list says so too"
+run gpc release left
+is "$rc" 0 "and that does it"
+run gpc status
+unlike "$out" 'still held' "so nothing is held"
+
 # --- closed streams ---
 for words in version status 'status ended' 'logs ended' offers 'help spec' --help; do
 	# shellcheck disable=SC2086  # split into words
@@ -195,7 +226,11 @@ for columns in 30 40 80; do
 	fits $columns "one job fits $columns columns"
 	terminal $columns "$GPUCLOUD_BIN" checkpoint --help
 	fits $columns "help of a command fits $columns columns"
+	terminal $columns "$GPUCLOUD_BIN" status floods
+	fits $columns "so does what to do with a job" # a long command to copy
 done
+terminal 40 "$GPUCLOUD_BIN" release -n ended
+like "$plain" 'RESULT' "40 columns: a release shows what came of it"
 terminal 40 "$GPUCLOUD_BIN" status ended
 like "$plain" "^Submitted:   [-0-9]+ [0-9:]+ " "40 columns: what one job is stands"
 like "$plain" "^             [a-z(]" "40 columns: below itself"

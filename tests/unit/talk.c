@@ -48,7 +48,7 @@ static void test_say(void **state)
 	free(text);
 }
 
-/* A terminal gets whole words, commands to copy stay whole, later lines hang. */
+/* A terminal gets whole words, commands to copy stay whole if they can, later lines hang. */
 static void test_wraps_for_terminals(void **state)
 {
 	struct capture c;
@@ -57,6 +57,7 @@ static void test_wraps_for_terminals(void **state)
 	begin(&c, true);
 	gpc_say(&c.t, "gpucloud: one two three four five six seven eight nine");
 	gpc_say(&c.t, "  hint: pass this one, `gpucloud status --all-users`, now");
+	gpc_say(&c.t, "  hint: `gpucloud status --all-users -o wide` and more");
 	gpc_say(&c.t, "  price       nothing at all, since this machine is yours");
 	gpc_talk_log(&c.t, GPC_WARN, "\033[33mwarning: 45678901234567890 234567890"
 		"\033[0m");
@@ -67,6 +68,8 @@ static void test_wraps_for_terminals(void **state)
 		"  hint: pass this one,\n"
 		"        `gpucloud status --all-users`,\n"
 		"        now\n"
+		"  hint: `gpucloud status --all-users -o\n"
+		"        wide` and more\n"
 		"  price       nothing at all, since this\n"
 		"              machine is yours\n"
 		"\033[33mwarning: 45678901234567890 234567890\033[0m\n");
