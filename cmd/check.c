@@ -239,8 +239,9 @@ static void say_absent(struct gpc_cmd *c, const struct gpc_check_row *rows,
 	while (i < n && rows[i].state != GPC_CHECK_ABSENT)
 		i++;
 	if (i < n && n > 1 && c->out.format <= GPC_OUT_WIDE)
-		gpc_say(&c->talk, "gpucloud: how to set one up: `gpucloud check "
-			"NAME`, such as `gpucloud check %s`", rows[i].name);
+		gpc_say(&c->talk, "gpucloud: `gpucloud check %s` says how to "
+			"set it up, and the same with each other name",
+			rows[i].name);
 }
 
 static bool is_in_bucket(const struct gpc_cmd *c)
