@@ -40,6 +40,22 @@ static char *refusal_text(const struct gpc_event *e)
 		why ? why : "nobody says why") : NULL;
 }
 
+/* What was passed over before it, or nothing. */
+static char *intent_text(const struct gpc_event *e)
+{
+	gpc_auto(gpc_strv) struct gpc_strv lines = {0};
+	const struct gpc_json *j = gpc_json_first(gpc_json_get(e->data, "passed"));
+
+	for (; j; j = gpc_json_next(j)) {
+		const char *offer = gpc_json_get_str(j, "offer");
+		const char *why = gpc_json_get_str(j, "why");
+
+		gpc_strv_addf(&lines, "%s cannot be had: %s", offer ? offer : "?",
+			why ? why : "nobody says why");
+	}
+	return lines.n ? gpc_strv_join(&lines, "\n") : NULL;
+}
+
 static char *lost_text(const struct gpc_event *e)
 {
 	const char *word = gpc_json_get_str(e->data, "reason");
@@ -88,6 +104,10 @@ static char *detail(const struct gpc_event *e, bool verbose)
 		return lost_text(e);
 	case GPC_EVENT_VOID:
 		return refusal_text(e);
+	case GPC_EVENT_INTENT:
+		text = gpc_event_type_names[e->type];
+		return e->data && gpc_json_get(e->data, "passed") ? intent_text(e) :
+			verbose ? gpc_strdup(text) : NULL;
 	case GPC_EVENT_CANCEL:
 		return gpc_format("cancel was asked for by %s",
 			e->by ? e->by : "somebody");

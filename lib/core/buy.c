@@ -160,6 +160,7 @@ static int end_waiting(struct gpc_supervision *sv, enum gpc_code code,
 	bool *progressed, struct gpc_error *err)
 {
 	return gpc_supervision_end(sv, code == GPC_EQUOTA ? GPC_REASON_QUOTA :
+		code == GPC_ENOTFOUND ? GPC_REASON_SPEC_INVALID :
 		GPC_REASON_NO_CAPACITY, 0, 0, 0, progressed, err);
 }
 
@@ -264,9 +265,21 @@ static int cannot_buy(struct gpc_supervision *sv, bool *progressed,
 	}
 }
 
-/* The best offer that is left, looked up whole. What its place cannot have is passed
- * over, as if it had been refused. */
-static int choose(struct gpc_supervision *sv, int count,
+/* What was passed over, for the intent's event. */
+static void note_passed(const struct gpc_offer *o, const struct gpc_error *why,
+	struct gpc_json *passed)
+{
+	gpc_autostr *key = gpc_plan_offer_key(o), *said = gpc_error_words(why);
+	struct gpc_json *j = gpc_json_object();
+
+	gpc_json_set_str(j, "offer", key);
+	gpc_json_set_str(j, "why", said);
+	gpc_json_add(passed, j);
+}
+
+/* The best offer that is left, looked up whole. What its place or region cannot have is
+ * passed over, as if it had been refused, and added to passed. */
+static int choose(struct gpc_supervision *sv, int count, struct gpc_json *passed,
 	struct gpc_launch *ret_l, struct gpc_error *why)
 {
 	const struct gpc_job_state *st = &sv->journal.state;
@@ -284,9 +297,11 @@ static int choose(struct gpc_supervision *sv, int count,
 			return r;
 		fill_launch(sv, &plan, count, ret_l);
 		r = complete_launch(sv, &plan, ret_l, why);
-		if (r == -GPC_ECAPACITY)
-			gpc_supervision_refuse(sv, &ret_l->offer, why);
-	} while (r == -GPC_ECAPACITY);
+		if (r != -GPC_ECAPACITY && r != -GPC_ENOTFOUND)
+			break;
+		note_passed(&ret_l->offer, why, passed);
+		gpc_supervision_refuse(sv, &ret_l->offer, why);
+	} while (true);
 	return r;
 }
 
@@ -295,6 +310,7 @@ int gpc_supervision_intend(struct gpc_supervision *sv, bool *progressed,
 {
 	const struct gpc_job_state *st = &sv->journal.state;
 	gpc_auto(gpc_launch) struct gpc_launch launch = {0};
+	gpc_autoptr(gpc_json) *passed = gpc_json_array();
 	struct gpc_error why = {0};
 	struct gpc_json *data;
 	int count = count_missing(st);
@@ -303,12 +319,14 @@ int gpc_supervision_intend(struct gpc_supervision *sv, bool *progressed,
 		return 0;
 	if (!gpc_row_is_next(sv, count))
 		return wait_in_row(sv, progressed, err);
-	if (choose(sv, count, &launch, &why) < 0)
+	if (choose(sv, count, passed, &launch, &why) < 0)
 		return cannot_buy(sv, progressed, &why, err);
 	data = gpc_json_object();
 	gpc_json_set_int(data, "attempt", st->attempt);
 	gpc_json_set_str(data, "token", launch.token);
 	gpc_json_set(data, "request", gpc_launch_write(&launch));
+	if (gpc_json_first(passed))
+		gpc_json_set(data, "passed", gpc_steal(&passed));
 	return gpc_supervision_append(sv, GPC_EVENT_INTENT, data, progressed,
 		err);
 }

@@ -143,6 +143,11 @@ char *gpc_plan_limit_key(const struct gpc_offer *o)
 		group ? group : "");
 }
 
+char *gpc_plan_region_key(const struct gpc_offer *o)
+{
+	return gpc_format("region %s/%s", o->provider, o->region ? o->region : "");
+}
+
 /* What costs something in another currency cannot be known to be under a cap. */
 static bool over_cap(const struct gpc_offer *o, struct gpc_money cap)
 {
@@ -179,17 +184,20 @@ unsigned gpc_plan_archs(const struct gpc_plan *p)
 	return archs;
 }
 
-/* Why this one, or all under its limit, was refused just now; or NULL. */
+/* Why this one, or all under its limit or of its region, was refused just now; or
+ * NULL. */
 static const char *refusal(const struct gpc_pairs *refused,
 	const struct gpc_offer *o)
 {
 	gpc_autostr *key = gpc_plan_offer_key(o);
 	gpc_autostr *limit = gpc_plan_limit_key(o);
+	gpc_autostr *region = gpc_plan_region_key(o);
 
 	if (!refused || !refused->n)
 		return NULL;
 	return gpc_pairs_has(refused, key) ? gpc_pairs_get(refused, key) :
-		gpc_pairs_get(refused, limit);
+		gpc_pairs_has(refused, limit) ? gpc_pairs_get(refused, limit) :
+		gpc_pairs_get(refused, region);
 }
 
 /* Sets why_not of what does not fit the money or the images, or was refused just

@@ -30,7 +30,7 @@ int gpc_plan_make(struct gpc_session *s, const struct gpc_spec *spec,
 	struct gpc_money spent, int64_t ran_ms, struct gpc_plan *ret_p,
 	struct gpc_error *err) gpc_must_check;
 /* The same without offers that were refused a moment ago: refused maps the
- * keys of gpc_plan_offer_key and gpc_plan_limit_key to why. */
+ * keys of gpc_plan_offer_key, gpc_plan_limit_key and gpc_plan_region_key to why. */
 int gpc_plan_make_without(struct gpc_session *s, const struct gpc_spec *spec,
 	struct gpc_money spent, int64_t ran_ms, const struct gpc_pairs *refused,
 	struct gpc_plan *ret_p, struct gpc_error *err) gpc_must_check;
@@ -42,6 +42,8 @@ struct gpc_money gpc_plan_offer_hourly(const struct gpc_offer *o);
 /* The same for all that one limit of the account bounds: of a region and market, and
  * of the group that offer->rest names as "limit", if any. Owned. */
 char *gpc_plan_limit_key(const struct gpc_offer *o);
+/* The same for all of a provider's region. Owned. */
+char *gpc_plan_region_key(const struct gpc_offer *o);
 /* Which of gpc_spec_candidate's alternatives a plan's offer is for. */
 size_t gpc_plan_candidate(const struct gpc_offer *o);
 /* The architectures of what fits, by GPC_ARCH_BIT. */

@@ -17,10 +17,12 @@ static void pass_over(struct gpc_supervision *sv, const char *key,
 	if (!sv->wait_since_ms)
 		sv->wait_since_ms = gpc_boot_ms();
 	gpc_pairs_set(&sv->refused, key, why);
-	/* Other zones and types would be refused for the same limit. */
-	if (code == GPC_EQUOTA && limit)
+	/* Other zones and types would be refused for the same limit, or lack. */
+	if ((code == GPC_EQUOTA || code == GPC_ENOTFOUND) && limit)
 		gpc_pairs_set(&sv->refused, limit, why);
-	sv->refused_code = code;
+	/* What a region lacks is why the job ends only where nothing may come yet. */
+	if (code != GPC_ENOTFOUND || !sv->may_wait)
+		sv->refused_code = code;
 	gpc_log(sv->session->log, GPC_INFO, "%s: %s cannot be had: %s",
 		sv->job.id, key, why);
 }
@@ -29,13 +31,14 @@ void gpc_supervision_refuse(struct gpc_supervision *sv,
 	const struct gpc_offer *o, const struct gpc_error *why)
 {
 	gpc_autostr *key = gpc_plan_offer_key(o);
-	gpc_autostr *limit = gpc_plan_limit_key(o);
+	gpc_autostr *limit = why->code == GPC_ENOTFOUND ? gpc_plan_region_key(o) :
+		gpc_plan_limit_key(o);
 	gpc_autostr *said = gpc_error_words(why);
 	gpc_autostr *text = gpc_format("%s%s%s%s", said,
 		why->hint[0] ? " (" : "", why->hint, why->hint[0] ? ")" : "");
 
 	pass_over(sv, key, limit, why->code, text);
-	if (why->retry_after_ms != GPC_NEVER_MS)
+	if (why->retry_after_ms != GPC_NEVER_MS && why->code != GPC_ENOTFOUND)
 		sv->may_wait = true;
 }
 

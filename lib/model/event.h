@@ -6,7 +6,8 @@
  *                                          uncounted: a restart by
  *                                          recovery.on_exit; damaged: newer
  *                                          checkpoints, which it passes over
- *   intent     {attempt, token, request:{provider, offer, count, ranks, ...}}
+ *   intent     {attempt, token, request:{provider, offer, count, ranks, ...},
+ *               passed?:[{offer, why}]}    offers that its places could not have
  *   void       {intent, offer?, detail?}   the intent n is given up; offer: it
  *                                          could not be had, and why
  *   created    {intent, nodes:[{rank, id, address?, expires_ms?, offer?, provider,

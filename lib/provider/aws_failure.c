@@ -14,6 +14,8 @@
 	"for more rules per security group (Service Quotas, Amazon VPC)"
 #define HINT_SECURITY "delete security groups that nobody needs, or ask AWS for more " \
 	"(Service Quotas, Amazon VPC)"
+#define HINT_IMAGE "images differ by region: name one for each in resources.image_id, " \
+	"or none"
 #define HINT_VPC "make a default VPC (aws ec2 create-default-vpc), or tag subnets " \
 	"with the key gpucloud"
 
@@ -125,14 +127,14 @@ static const struct {
 	{"InvalidGroup.Duplicate", {GPC_NET_FAILED, GPC_ECONFLICT, NULL}},
 	{"InvalidPermission.Duplicate", {GPC_NET_FAILED, GPC_ECONFLICT, NULL}},
 	{"DependencyViolation", {GPC_NET_FAILED, GPC_ECONFLICT, NULL}},
+	/* This region lacks it; another one may not. */
+	{"VPCIdNotSpecified", {GPC_NET_FAILED, GPC_ENOTFOUND, HINT_VPC}},
+	{"InvalidAMIID.NotFound", {GPC_NET_FAILED, GPC_ENOTFOUND, HINT_IMAGE}},
+	{"InvalidAMIID.Unavailable", {GPC_NET_FAILED, GPC_ENOTFOUND, HINT_IMAGE}},
 	/* Such a request can never work. */
-	{"VPCIdNotSpecified", {GPC_NET_FAILED, GPC_ECONFIG, HINT_VPC}},
 	{"MissingInput", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},
 	{"IdempotentParameterMismatch", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},
-	{"InvalidAMIID.NotFound", {GPC_NET_FAILED, GPC_ECONFIG,
-		"images differ by region: name one for each in resources.image_id"}},
 	{"InvalidAMIID.Malformed", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},
-	{"InvalidAMIID.Unavailable", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},
 	{"InvalidParameterCombination", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},
 	{"InvalidBlockDeviceMapping", {GPC_NET_FAILED, GPC_ECONFIG,
 		"resources.disk_size may not be smaller than the image's disk"}},

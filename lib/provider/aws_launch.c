@@ -40,13 +40,28 @@ int gpc_aws_image_published(struct gpc_aws *aws, const char *region, bool arm,
 		if (r == -GPC_ENOTFOUND)
 			gpc_hint(err, "%s has no such image: name one by "
 				"resources.image_id", region);
-		return r == -GPC_ENOTFOUND ? gpc_recode(err, GPC_ECONFIG) : r;
+		return r;
 	}
 	value = gpc_json_get_str(gpc_json_get(reply, "Parameter"), "Value");
 	if (!gpc_starts_with(value ? value : "", "ami-"))
 		return gpc_fail(err, GPC_EPROTO, "%s names no image", parameter);
 	*ret_id = gpc_strdup(value);
 	return 0;
+}
+
+/* Another region may have it, or another one in its place. */
+static int fail_absent(const char *image, const char *region, const char *state,
+	struct gpc_error *err)
+{
+	if (state)
+		gpc_fail(err, GPC_ENOTFOUND, "image %s in %s is %.40s", image, region,
+			state);
+	else
+		gpc_fail(err, GPC_ENOTFOUND, "there is no image %s in %s", image,
+			region);
+	gpc_hint(err, "images differ by region: name one for each in "
+		"resources.image_id, or none");
+	return -GPC_ENOTFOUND;
 }
 
 /* What can be known of an image before a machine is paid to try it. */
@@ -58,11 +73,9 @@ static int check_image(const struct gpc_launch *l, const struct gpc_aws_type *t,
 	int64_t ends_ms = 0;
 
 	if (!x)
-		return gpc_fail(err, GPC_ECONFIG, "there is no image %s in %s",
-			image, region);
+		return fail_absent(image, region, NULL, err);
 	if (!gpc_eq(gpc_xml_text(x, "imageState"), "available"))
-		return gpc_fail(err, GPC_ECONFIG, "image %s in %s is %.40s", image,
-			region, gpc_xml_text(x, "imageState"));
+		return fail_absent(image, region, gpc_xml_text(x, "imageState"), err);
 	if (*gpc_xml_text(x, "platform"))
 		return gpc_fail(err, GPC_ECONFIG, "image %s is of %.40s, and has no "
 			"cloud-init, which starts a node", image,
@@ -79,10 +92,10 @@ static int check_image(const struct gpc_launch *l, const struct gpc_aws_type *t,
 	}
 	if (*ends && gpc_parse_rfc3339(ends, &ends_ms, NULL) == 0 &&
 		ends_ms <= gpc_wall_ms()) {
-		gpc_fail(err, GPC_ECONFIG, "image %s in %s is deprecated since "
+		gpc_fail(err, GPC_ENOTFOUND, "image %s in %s is deprecated since "
 			"%.40s", image, region, ends);
 		gpc_hint(err, "name a newer one in resources.image_id, or none");
-		return -GPC_ECONFIG;
+		return -GPC_ENOTFOUND;
 	}
 	return 0;
 }

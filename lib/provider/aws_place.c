@@ -91,12 +91,12 @@ static int find_subnet(struct gpc_aws *aws, const struct gpc_launch *l,
 		return gpc_fail(err, GPC_ECAPACITY, f.full ? "no subnet of %s has "
 			"%d free addresses" : "%s has no subnet for its %d",
 			l->offer.zone, l->count);
-	gpc_fail(err, GPC_ECONFIG, "%s has neither a default network nor a subnet "
+	gpc_fail(err, GPC_ENOTFOUND, "%s has neither a default network nor a subnet "
 		"with the tag " GPC_AWS_OWN_TAG, region);
 	gpc_hint(err, "make one (aws ec2 create-default-vpc --region %s), or tag "
 		"subnets of yours (aws ec2 create-tags --resources subnet-... "
 		"--tags Key=" GPC_AWS_OWN_TAG ",Value=)", region);
-	return -GPC_ECONFIG;
+	return -GPC_ENOTFOUND;
 }
 
 /* Those of the network that bear the tag; none: its default group. */

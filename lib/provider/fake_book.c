@@ -27,7 +27,7 @@ const char *const gpc_fake_how_names[] = {
 	[GPC_FAKE_QUOTA] = "quota", [GPC_FAKE_FULL] = "full",
 	[GPC_FAKE_AUTH] = "auth",
 	[GPC_FAKE_THROTTLE] = "throttle", [GPC_FAKE_ERROR] = "error",
-	[GPC_FAKE_REFUSED] = "refused",
+	[GPC_FAKE_REFUSED] = "refused", [GPC_FAKE_LACKS] = "lacks",
 	[GPC_FAKE_UNREACHABLE] = "unreachable",
 	[GPC_FAKE_LOST_ANSWER] = "lost_answer", [GPC_FAKE_SLOW] = "slow",
 	[GPC_FAKE_HIDE] = "hide", [GPC_FAKE_DIE] = "die",

@@ -36,6 +36,7 @@ enum gpc_fake_how {
 	GPC_FAKE_THROTTLE,    /* asks to come back after ms */
 	GPC_FAKE_ERROR,       /* one that nobody classified */
 	GPC_FAKE_REFUSED,     /* such a request can never work */
+	GPC_FAKE_LACKS,       /* the region lacks what it needs */
 	GPC_FAKE_UNREACHABLE, /* nothing done, and no answer */
 	GPC_FAKE_LOST_ANSWER, /* done, and no answer */
 	GPC_FAKE_SLOW,        /* done after ms */

@@ -61,6 +61,9 @@ int gpc_fake_call_refused(const struct gpc_fake_call *c, struct gpc_error *err)
 	case GPC_FAKE_REFUSED:
 		return gpc_fail(err, GPC_ECONFIG, "fake %s: %s", op,
 			text ? text : "such a request can never work");
+	case GPC_FAKE_LACKS:
+		return gpc_fail(err, GPC_ENOTFOUND, "fake %s: %s", op,
+			text ? text : "this region has no network");
 	case GPC_FAKE_ERROR:
 		return gpc_fail(err, GPC_EPROTO, "fake %s: %s", op,
 			text ? text : "an error of an unknown kind");

@@ -5,6 +5,8 @@
  * statics. Waiting, retries and failover live in core. Failures are classified:
  *   GPC_ECAPACITY no machines now, GPC_EQUOTA account limit, GPC_EAUTH,
  *   GPC_ERATE throttled, GPC_ECONFIG the request can never work,
+ *   GPC_ENOTFOUND (of prepare and create) the offer's region lacks what the
+ *   launch needs, an image or a network: another region may have it,
  *   GPC_ENOROOM the disk that nodes are made on is full: sent again for a
  *   minute, while somebody may make room, then the job ends,
  *   GPC_ENET/ETIMEOUT/EIO unclear: send the same launch again.

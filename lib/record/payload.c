@@ -21,9 +21,17 @@ static const struct gpc_bind attempt_fields[] = {
 	FIELD(uncounted, BOOL), FIELD(damaged, STRV), FIELD(damage, STR),
 	GPC_BIND_LAST
 };
+static const struct gpc_bind passed_fields[] = {
+	GPC_BIND(gpc_refusal, offer, STR, NEED),
+	GPC_BIND(gpc_refusal, why, STR),
+	GPC_BIND(gpc_refusal, rest, REST),
+	GPC_BIND_LAST
+};
 static const struct gpc_bind intent_fields[] = {
 	FIELD(attempt, INT, NEED), FIELD(token, STR, NEED),
-	FIELD(request, JSON, NEED), GPC_BIND_LAST
+	FIELD(request, JSON, NEED),
+	FIELD(passed, VEC, .sub = passed_fields,
+		.sub_size = sizeof(struct gpc_refusal)), GPC_BIND_LAST
 };
 static const struct gpc_bind void_fields[] = {
 	FIELD(intent, I53, NEED), FIELD(offer, STR), FIELD(detail, STR),

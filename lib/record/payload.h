@@ -32,6 +32,7 @@ struct gpc_payload {
 	int priority;
 	struct gpc_json *request, *notify;
 	GPC_VEC(struct gpc_node) nodes;
+	GPC_VEC(struct gpc_refusal) passed;
 };
 /* How a payload of this type is read, and cleared. */
 const struct gpc_bind *gpc_payload_fields(enum gpc_event_type type);

@@ -122,15 +122,16 @@ static void refusal_clear(struct gpc_refusal *x)
 }
 
 /* What could not be had, and why, for people; the same again counts. */
-static void note_refusal(const struct gpc_step *s)
+static void note_refusal(const struct gpc_step *s, const char *offer,
+	const char *why)
 {
 	struct gpc_job_state *st = s->st;
 	struct gpc_refusal x = {0};
 
-	if (!s->p->offer)
+	if (!offer)
 		return;
 	for (size_t i = 0; i < st->refused.n; i++) {
-		if (!gpc_eq(st->refused.v[i].offer, s->p->offer))
+		if (!gpc_eq(st->refused.v[i].offer, offer))
 			continue;
 		x = st->refused.v[i];
 		gpc_vec_remove(&st->refused, i);
@@ -141,10 +142,10 @@ static void note_refusal(const struct gpc_step *s)
 		gpc_vec_remove(&st->refused, 0);
 	}
 	if (!x.offer)
-		x.offer = gpc_steal(&s->p->offer);
+		x.offer = gpc_strdup(offer);
 	free(x.why);
-	x.why = s->p->detail ? gpc_str_printable(s->p->detail,
-		strnlen(s->p->detail, GPC_JOB_REFUSAL_MAX)) : NULL;
+	x.why = why ? gpc_str_printable(why, strnlen(why, GPC_JOB_REFUSAL_MAX)) :
+		NULL;
 	x.attempt = st->attempt;
 	x.at_ms = s->at_ms;
 	x.times += x.times < INT32_MAX;
@@ -231,6 +232,8 @@ int gpc_on_intent(struct gpc_step *s, struct gpc_error *err)
 	x->at_ms = s->at_ms;
 	x->token = gpc_steal(&s->p->token);
 	x->request = gpc_steal(&s->p->request);
+	gpc_vec_each(p, &s->p->passed)
+		note_refusal(s, p->offer, p->why);
 	return 0;
 }
 
@@ -242,7 +245,7 @@ int gpc_on_void(struct gpc_step *s, struct gpc_error *err)
 		return gpc_fail(err, GPC_EPROTO, "intent %lld is not open",
 			(long long)s->p->intent);
 	drop_intent(s->st, x);
-	note_refusal(s);
+	note_refusal(s, s->p->offer, s->p->detail);
 	return 0;
 }
 
@@ -421,7 +424,7 @@ int gpc_on_lost(struct gpc_step *s, struct gpc_error *err)
 	else if (progress)
 		st->no_progress++;
 	close_try(s);
-	note_refusal(s);
+	note_refusal(s, s->p->offer, s->p->detail);
 	drain_nodes(st);
 	if (!st->cancel)
 		st->reason = GPC_REASON_NONE;

@@ -38,6 +38,21 @@ control config '{"ec2": {"profiles": []}}' >/dev/null
 run gpc setup aws -y
 is "$rc" 0 "setup makes bucket, role and profile" || note "$err"
 
+# Images of one's own, each with something wrong, and one that only us-west-2 has.
+image() { # ID MEMBERS
+	printf '{"id": "ami-%017d", "name": "own %s", "root": "/dev/sda1", "owner": "1", %s},' \
+		"$1" "$1" "$2"
+}
+images=$(PYTHONPATH=$ROOT/tests python3 -c 'import json
+from fakecloud.ec2_account import EC2
+print(json.dumps(EC2["images"])[1:-1])')
+images="$(image 1 '"arch": "arm64", "gb": 8')$(image 2 '"arch": "x86_64", "gb": 8,
+	"state": "pending"')$(image 3 '"arch": "x86_64", "gb": 8, "deprecated":
+	"2024-01-01T00:00:00.000Z"')$(image 4 '"arch": "x86_64", "gb": 8, "platform":
+	"windows"')$(image 5 '"arch": "x86_64", "gb": 500')$(image 6 '"arch": "x86_64",
+	"gb": 8, "region": "us-west-2"')$images"
+control config "{\"ec2\": {\"images\": [$images]}}" >/dev/null
+
 # Two regions without a default network; one of them has subnets of its own.
 control config '{"ec2": {"default_vpc": false, "vpcs": [{"id": "vpc-own",
 	"region": "us-west-2", "subnets": [
@@ -74,6 +89,21 @@ for words in "--instance-type g5.xlrge|did you mean g5.xlarge" \
 done
 [ "$rc" -ne 0 ] && [ "$(machines length)" = 0 ] && [ "${#err}" -lt 3000 ]
 ok $? "and nothing is bought for it"
+
+for words in "1|is for arm64, and t3.small is x86_64" "2|in us-east-1 is pending" \
+	"3|is deprecated since 2024-01-01" "4|is of windows, and has no cloud-init" \
+	"5|is 100 GB, and the image alone needs 500" "9|InvalidAMIID.NotFound.*request"; do
+	printf 'resources: {infra: aws, image_id: ami-%017d, disk_size: 100}\nrun: "true"\n' \
+		"${words%%|*}" >image.yaml
+	run gpc submit -y image.yaml
+	is "$rc:$(machines length):$(printf '%s\n' "$err" |
+		sed -n 's/.*FAILED: \([a-z_]*\).*/\1/p')" 125:0:spec_invalid \
+		"an image is refused before a machine is paid for"
+	like "$err" "${words##*|}" "and why: ${words##*|}"
+done
+printf 'resources: {infra: aws, image_id: "docker:busybox"}\nrun: "true"\n' >image.yaml
+run gpc submit -y image.yaml
+is "$rc:$(machines length)" 3:0 "an image of containers, too"
 
 # --- from offer to release --------------------------------------------------
 calls() { control "requests?service=ec2" | jq '.requests | length'; }
@@ -158,6 +188,13 @@ is "$rc" 0 "or until there is some"
 run gpc submit -y --infra aws/us-west-2 --name own -- true
 is "$rc:$(machines 'max_by(.launched).zone')" 0:us-west-2b "subnets of one's own are found by their tag"
 like "$err" "store is in us-east-1 and the machine in us-west-2" "another region than the store's is said"
+printf 'name: moved\nresources: {infra: aws, image_id: {us-east-1: ami-%017d, us-west-2:
+	ami-%017d}}\nrun: "true"\n' 6 6 >image.yaml
+run env GPUCLOUD_AWS_REGIONS=us-east-1,us-west-2 "$GPUCLOUD_BIN" submit -y image.yaml
+is "$rc:$(machines 'max_by(.launched).zone')" 0:us-west-2b "a region without the image is passed over"
+like "$err" "aws/us-east-1/.*cannot be had: .*InvalidAMIID.NotFound" "which is said"
+like "$(gpc status moved -o json | jq -r '.refused[] | .offer + " " + .why')" \
+	"^aws/us-east-1/[^ ]* .*InvalidAMIID.NotFound" "and kept"
 run gpc submit -y --infra aws --instance-type p5.48xlarge --nodes 2 -- true
 like "$err" "network_tier: standard" "cards without a way to the store are refused"
 run gpc submit -y --infra aws --instance-type g5.12xlarge --nodes 2 --name efa -- true

@@ -96,7 +96,6 @@ static const struct {
 		GPC_NET_FAILED, GPC_ENOTFOUND},
 	/* Never. */
 	{"IdempotentParameterMismatch", "", 400, GPC_NET_FAILED, GPC_ECONFIG},
-	{"InvalidAMIID.NotFound", "", 400, GPC_NET_FAILED, GPC_ECONFIG},
 	{"InvalidAMIID.Malformed", "", 400, GPC_NET_FAILED, GPC_ECONFIG},
 	{"InvalidParameterCombination", "", 400, GPC_NET_FAILED, GPC_ECONFIG},
 	{"InvalidBlockDeviceMapping", "", 400, GPC_NET_FAILED, GPC_ECONFIG},
@@ -106,7 +105,10 @@ static const struct {
 		GPC_NET_FAILED, GPC_ECONFIG},
 	{"Unsupported", "The requested configuration is currently not supported.", 400,
 		GPC_NET_FAILED, GPC_ECONFIG},
-	{"VPCIdNotSpecified", "", 400, GPC_NET_FAILED, GPC_ECONFIG},
+	/* The next region. */
+	{"InvalidAMIID.NotFound", "", 400, GPC_NET_FAILED, GPC_ENOTFOUND},
+	{"InvalidAMIID.Unavailable", "", 400, GPC_NET_FAILED, GPC_ENOTFOUND},
+	{"VPCIdNotSpecified", "", 400, GPC_NET_FAILED, GPC_ENOTFOUND},
 	/* What lies beside machines. */
 	{"InvalidPlacementGroup.Duplicate", "", 400, GPC_NET_FAILED, GPC_ECONFLICT},
 	{"InvalidPlacementGroup.InUse", "", 400, GPC_NET_FAILED, GPC_ECONFLICT},

@@ -68,6 +68,12 @@ TEST(failures_of_a_create)
 		1);
 	one("", FAULTS(CREATE("error", ",\"times\":2")), "completed", 3, 1);
 	one("", FAULTS(CREATE("quota", ",\"times\":2")), "completed", 3, 1);
+	/* The next region; then none is left. */
+	one("", FAULTS(CREATE("lacks", "")), "completed", 2, 1);
+	one("", FAULTS(CREATE("lacks", ",\"times\":-1")), "spec_invalid", 2, 0);
+	/* One region lacks it, and the other one has no capacity for a while. */
+	one("", FAULTS(CREATE("no_capacity", "") "," CREATE("lacks", "")), "completed",
+		3, 1);
 	/* These would fail again. */
 	one("", FAULTS(CREATE("auth", "")), "auth", 1, 0);
 	one("", FAULTS(CREATE("refused", "")), "spec_invalid", 1, 0);

@@ -44,7 +44,7 @@ static bool may_end_so(enum gpc_fake_how how, const struct gpc_job_state *st)
 	if (st->status == GPC_JOB_SUCCEEDED)
 		return true;
 	return (how == GPC_FAKE_AUTH && st->reason == GPC_REASON_AUTH) ||
-		(how == GPC_FAKE_REFUSED && st->reason == GPC_REASON_SPEC_INVALID);
+		((how == GPC_FAKE_REFUSED || how == GPC_FAKE_LACKS) && st->reason == GPC_REASON_SPEC_INVALID);
 }
 
 /* False when there was no such call any more. */
