@@ -250,3 +250,15 @@ struct gpc_json *gpc_follow_log_json(const char *job, int rank, int source,
 	}
 	return j;
 }
+
+struct gpc_json *gpc_follow_cut_json(const char *job, int attempt,
+	const char *why)
+{
+	struct gpc_json *j = gpc_json_object();
+
+	gpc_json_set_str(j, "type", "log_cut");
+	gpc_json_set_str(j, "job", job);
+	gpc_json_set_int(j, "attempt", attempt);
+	gpc_json_set_str(j, "log_cut", why);
+	return j;
+}

@@ -16,3 +16,6 @@ struct gpc_json *gpc_follow_end_json(const struct gpc_view *v);
 /* One piece of output; text that is no UTF-8 becomes data_base64. */
 struct gpc_json *gpc_follow_log_json(const char *job, int rank, int source,
 	const void *data, size_t n);
+/* That an attempt's log lacks its end. */
+struct gpc_json *gpc_follow_cut_json(const char *job, int attempt,
+	const char *why);

@@ -187,17 +187,26 @@ static int follow(struct reading *x, struct gpc_error *err)
 }
 
 /* Bytes that never came into the store cannot be shown; that they are missing can. */
-static void tell_cut(struct reading *x)
+static int tell_cut(struct reading *x, struct gpc_error *err)
 {
 	gpc_vec_each(t, &x->view.state.tries) {
+		int r = 0;
+
 		if (!t->log_cut || (x->o->attempt && t->n != x->o->attempt))
 			continue;
+		if (x->c->out.format == GPC_OUT_JSON)
+			r = gpc_out_event(&x->c->out, "event",
+				gpc_follow_cut_json(x->job, t->n, t->log_cut),
+				err);
+		if (r)
+			return r;
 		gpc_autostr *why = gpc_str_printable(t->log_cut, strlen(t->log_cut));
 
 		gpc_say(&x->c->talk, "gpucloud: the end of attempt %d's log could not "
 			"be stored: %s", t->n, why);
 		x->c->exit_status = 1;
 	}
+	return 0;
 }
 
 static int check(const struct gpc_cmd *c, const struct reading *x,
@@ -258,7 +267,7 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 		r = x.o->follow ? follow(&x, err) : read_all(&x, err);
 	}
 	if (!r)
-		tell_cut(&x);
+		r = tell_cut(&x, err);
 	gpc_log_reader_free(x.reader);
 	gpc_view_clear(&x.view);
 	return r;

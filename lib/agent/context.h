@@ -132,6 +132,9 @@ struct gpc_agent {
 	char *ask_path;
 	int64_t retry_ms;             /* boot clock: a failed fact's next try */
 	int64_t step_since_ms, report_since_ms;  /* boot clock */
+	bool log_took_success;        /* its end is missing: so exit says failure */
+	int64_t unread_since_ms;      /* boot clock: the log's end is stored, and a
+	                               * pipe still has bytes; 0 = not so */
 	char *note;
 	struct gpc_json *beat_extra;  /* further members of our beats */
 	int failed_rank;              /* another's, that ended us; -1 = none */

@@ -321,6 +321,21 @@ bool gpc_logs_flush(struct gpc_logs *l, struct gpc_error *err)
 	return r == 0;
 }
 
+size_t gpc_logs_unread(const struct gpc_logs *l)
+{
+	size_t n = l->held;
+
+	for (int i = 0; i < GPC_LOGS_PIPES; i++)
+		if (l->in[i] >= 0)
+			n += gpc_pipe_filled(l->in[i]);
+	return n;
+}
+
+size_t gpc_logs_missing(const struct gpc_logs *l)
+{
+	return gpc_stream_pending(l->w[LOG]) + gpc_logs_unread(l);
+}
+
 void gpc_logs_talk(struct gpc_logs *l, const char *line)
 {
 	char when[GPC_RFC3339_SIZE];

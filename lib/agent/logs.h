@@ -37,6 +37,11 @@ void gpc_logs_close_writers(struct gpc_logs *l);
 bool gpc_logs_ended(const struct gpc_logs *l);
 /* Everything sent and durable? Tries once. */
 bool gpc_logs_flush(struct gpc_logs *l, struct gpc_error *err);
+/* Bytes that the job wrote and that no stream has taken yet: held while the store
+ * takes no more, or in a pipe. */
+size_t gpc_logs_unread(const struct gpc_logs *l);
+/* Bytes of the job's output that are not in the store, those included. */
+size_t gpc_logs_missing(const struct gpc_logs *l);
 /* A line for the stream agent, without its newline. */
 void gpc_logs_talk(struct gpc_logs *l, const char *line);
 /* A line for the stream metrics, with its newline. */

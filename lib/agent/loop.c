@@ -26,6 +26,7 @@
 #include "agent/peers.h"
 #include "agent/prepare.h"
 #include "agent/publish.h"
+#include "agent/report.h"
 #include "agent/requests.h"
 #include "agent/restore.h"
 #include "agent/ssh.h"
@@ -40,9 +41,6 @@
 
 enum {
 	TICK_MS = 1000, STEP_MS = 100,
-	FULL_MS = 10000,           /* no room for logs: then the job ends */
-	PIPE_END_MS = 5000, RETRY_MS = 1000,
-	FIGURES_MS = 10000,     /* for which the last ones are waited for */
 };
 
 static void begin(struct gpc_agent *a, enum gpc_step step);
@@ -206,72 +204,6 @@ static bool artifacts_sent(struct gpc_agent *a)
 	return true;
 }
 
-/* Success means that all of it can be read; the program's own failure stays. */
-static void log_is_cut(struct gpc_agent *a, const struct gpc_error *why)
-{
-	gpc_prepare_free_reserve(a);
-	free(a->exit.log_cut);
-	a->exit.log_cut = a->spec.num_nodes > 1 ?
-		gpc_format("rank %d: %s", a->rank, why->msg) :
-		gpc_strdup(why->msg);
-	gpc_agent_note(a, "the log's end is lost: %s", why->msg);
-	if (a->exit.reason != GPC_REASON_COMPLETED)
-		return;
-	a->exit.reason = gpc_agent_reason_of(why);
-	gpc_set_str(&a->exit.detail, why->msg);
-}
-
-/* What stands where our bytes belong is not ours: waiting does not help, as it
- * does while a store is full or out of reach. */
-static bool log_is_spoiled(struct gpc_agent *a, const struct gpc_error *why)
-{
-	switch (why->sys) {
-	case ENXIO:
-	case EISDIR:
-	case ENOTDIR:
-	case ELOOP:
-		return true;
-	case ENOENT:
-		return gpc_store_head(a->store, "store.json", NULL, NULL) == 0;
-	default:
-		return why->code == GPC_ECONFLICT || why->code == GPC_EPROTO;
-	}
-}
-
-/* The log's tail and exit.json. True when both are there, or not worth more. */
-static bool reported(struct gpc_agent *a, int64_t now_ms)
-{
-	int64_t since = now_ms - a->report_since_ms;
-	struct gpc_error err = {0};
-	bool full;
-
-	if (!gpc_logs_ended(a->logs) && since < PIPE_END_MS)
-		return false;
-	if (now_ms < a->retry_ms)
-		return false;
-	a->retry_ms = now_ms + RETRY_MS;
-	if (a->metrics)
-		gpc_metrics_tick(a->metrics);
-	if (!gpc_publish_ended(a, now_ms) && since < FIGURES_MS)
-		return false;
-	full = !gpc_logs_flush(a->logs, &err);
-	GPC_CRASH("agent.log_flushed");
-	if (full && err.sys != ENOSPC && !log_is_spoiled(a, &err)
-		&& since < GPC_AGENT_DRAIN_MS)
-		return false;
-	if (full && since < FULL_MS)
-		return false;
-	if (full)
-		log_is_cut(a, &err);
-	if (gpc_agent_put_exit(a, &err) < 0) {
-		gpc_agent_say(a, GPC_WARN, "exit.json: %s", err.msg);
-		return a->abandoned || since >= GPC_AGENT_DRAIN_MS;
-	}
-	GPC_CRASH("agent.exit_put");
-	a->retry_ms = 0;
-	return true;
-}
-
 static bool kept_long_enough(const struct gpc_agent *a, int64_t now_ms)
 {
 	enum gpc_reason r = a->exit.reason;
@@ -310,7 +242,7 @@ static void advance_after(struct gpc_agent *a, int64_t now_ms)
 	} else if (a->step == GPC_STEP_ARTIFACTS && artifacts_sent(a)
 		&& !gpc_mirrors_finish(a, now_ms)) {
 		begin(a, GPC_STEP_REPORT);
-	} else if (a->step == GPC_STEP_REPORT && reported(a, now_ms)) {
+	} else if (a->step == GPC_STEP_REPORT && gpc_report_made(a, now_ms)) {
 		begin(a, GPC_STEP_VERDICT);
 	} else if (a->step == GPC_STEP_VERDICT && (a->abandoned
 		|| now_ms - a->report_since_ms > GPC_AGENT_DRAIN_MS
@@ -361,21 +293,6 @@ static void worker_ended(struct gpc_agent *a, int r,
 
 /* --- the loop ------------------------------------------------------------- */
 
-static void check_room(struct gpc_agent *a, int64_t now_ms)
-{
-	struct gpc_error err = {0};
-	int64_t since = gpc_logs_failing_since(a->logs, &err);
-
-	if (since && now_ms - since >= FULL_MS && !a->log_told) {
-		a->log_told = true;
-		gpc_agent_note(a, "the log cannot be stored: %s", err.msg);
-	}
-	if (since && (err.sys == ENOSPC || err.sys == EDQUOT)
-		&& now_ms - since >= FULL_MS && !a->stop.asked)
-		gpc_agent_stop(a, GPC_REASON_DISK_FULL,
-			a->spec.checkpoint.grace_ms, NULL, err.msg);
-}
-
 static void tick(struct gpc_agent *a, int64_t now_ms)
 {
 	if (now_ms >= a->poll_due_ms) {
@@ -396,7 +313,7 @@ static void tick(struct gpc_agent *a, int64_t now_ms)
 		gpc_thrift_tick(a, now_ms);
 		gpc_notice_tick(a, now_ms);
 		gpc_publish_tick(a, now_ms);
-		check_room(a, now_ms);
+		gpc_report_watch_room(a, now_ms);
 	}
 	gpc_saver_tick(a, now_ms);
 	gpc_mirrors_tick(a, now_ms);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -233,4 +234,11 @@ int gpc_set_nonblock(int fd, struct gpc_error *err)
 		return gpc_fail_sys(err, errno,
 			"cannot make descriptor %d non-blocking", fd);
 	return 0;
+}
+
+size_t gpc_pipe_filled(int fd)
+{
+	int n = 0;
+
+	return ioctl(fd, FIONREAD, &n) == 0 && n > 0 ? (size_t)n : 0;
 }

@@ -45,6 +45,8 @@ bool gpc_lock_renew(int fd, const char *path);
 int64_t gpc_lock_age_ms(const char *path);
 int gpc_set_nonblock(int fd, struct gpc_error *err) gpc_must_check;
 int gpc_pipe(int ret_fds[2], struct gpc_error *err) gpc_must_check;
+/* Bytes that a read of the pipe would find now; 0 if that cannot be told. */
+size_t gpc_pipe_filled(int fd);
 /* Lets the kernel begin to write a file's bytes to disk, without waiting: a
  * later fsync finds little left to do. Only a hint. */
 void gpc_start_writeback(int fd);

@@ -72,6 +72,11 @@ uint64_t gpc_stream_offset(const struct gpc_stream_writer *w)
 	return w->sent + w->pending.len;
 }
 
+size_t gpc_stream_pending(const struct gpc_stream_writer *w)
+{
+	return w->pending.len;
+}
+
 uint64_t gpc_stream_acked(const struct gpc_stream_writer *w)
 {
 	return w->acked;

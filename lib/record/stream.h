@@ -41,6 +41,7 @@ void gpc_stream_trust_new(struct gpc_stream_writer *w);
 /* From now on; for stores without append. */
 void gpc_stream_set_interval(struct gpc_stream_writer *w, int64_t interval_ms);
 uint64_t gpc_stream_offset(const struct gpc_stream_writer *w);  /* taken */
+size_t gpc_stream_pending(const struct gpc_stream_writer *w);   /* not there yet */
 uint64_t gpc_stream_acked(const struct gpc_stream_writer *w);   /* durable */
 void gpc_stream_writer_free(struct gpc_stream_writer *w);       /* no flush */
 GPC_CLEANUP_POINTER(gpc_stream_writer);

@@ -267,13 +267,31 @@ run: head -c 40000000 /dev/zero | tr '\0' 'x'; exit 3
 Y
 	run full 12 "'$GPUCLOUD_BIN' submit --store file://$T/small/store failing.yaml >/dev/null
 		echo \$?; '$GPUCLOUD_BIN' status --store file://$T/small/store failing
-		'$GPUCLOUD_BIN' logs --store file://$T/small/store failing >/dev/null
+		echo stored: \$('$GPUCLOUD_BIN' logs --store file://$T/small/store failing | wc -c)
+		'$GPUCLOUD_BIN' logs --store file://$T/small/store failing --json >json
 		echo logs: \$?"
 	like "$out" "^3$" "disk full while a job that fails is logging: its own status"
-	like "$out" "^Log: +the end of attempt 1's could not be stored: .*No space left" \
+	like "$out" "^Log: +the end of attempt 1's could not be stored: [0-9]+ bytes are missing: .*No space left" \
 		"status says that the log is cut"
+	stored=$(printf '%s\n' "$out" | sed -n 's/^stored: //p')
+	missing=$(printf '%s\n' "$out" | sed -n 's/^Log: .* \([0-9]*\) bytes are missing: .*/\1/p')
+	is "$((stored + missing))" 40000000 "and by how many bytes"
 	like "$err" "the end of attempt 1's log could not be stored" "so does logs"
 	like "$out" "^logs: 1$" "whose own status says that something is missing"
+	is "$(tail -n 1 json | jq -r '[.type, .attempt, (.log_cut | split(" ")[0])] | map(tostring) | join(" ")')" \
+		"log_cut 1 $missing" "and so does the last line of logs --json"
+	# room that comes in time: the job itself makes it once its log is held up
+	cat >patient.yaml <<Y
+name: patient
+run: head -c 9000000 /dev/zero | tr '\\0' 'x'; sleep 1; rm '$T/small/ballast'; echo end
+Y
+	run full 16 "head -c 9000000 /dev/zero >$T/small/ballast
+		'$GPUCLOUD_BIN' submit --store file://$T/small/store patient.yaml >patient.log
+		echo \$?; '$GPUCLOUD_BIN' status --store file://$T/small/store patient
+		'$GPUCLOUD_BIN' logs --store file://$T/small/store patient | cmp - patient.log"
+	like "$out" "^0$" "a log that finds room again: the job succeeds" || note "$err"
+	unlike "$out$err" "^Log:|missing|differ|EOF" "and nothing of it is missing"
+	is "$(tr -d x <patient.log | tail -c 4) $(wc -c <patient.log)" "end 9000004" "to its last byte"
 else
 	skip "disk full" "needs root and a mount namespace"
 fi

@@ -224,6 +224,36 @@ TEST(a_dead_store_blocks_the_writer)
 	rig_close(&r);
 }
 
+TEST(what_is_missing_is_counted)
+{
+	struct rig r;
+	struct gpc_fault f = { .op = GPC_FAULT_APPEND,
+		.how = GPC_FAULT_BEFORE, .code = GPC_EIO };
+	gpc_autostr *bytes = gpc_alloc(1000);
+	int fd;
+
+	rig_open(&r);
+	gpc_store_fault_add(r.store, &f);
+	fd = gpc_logs_write_fd(r.logs, 0);
+	assert_int_equal(write(fd, bytes, 1000), 1000);
+	assert_int_equal(gpc_logs_unread(r.logs), 1000);
+	assert_int_equal(gpc_logs_missing(r.logs), 1000);
+	gpc_logs_pump(r.logs, gpc_boot_ms());
+	assert_int_equal(gpc_logs_unread(r.logs), 0);
+	assert_int_equal(gpc_logs_missing(r.logs), 1000);
+	/* the other one's pipe; and a store that takes all that was taken */
+	assert_int_equal(write(gpc_logs_write_fd(r.logs, 1), bytes, 500), 500);
+	assert_false(gpc_logs_flush(r.logs, &err));
+	assert_int_equal(gpc_logs_missing(r.logs), 1500);
+	gpc_store_fault_reset(r.store);
+	assert_true(gpc_logs_flush(r.logs, &err));
+	assert_int_equal(gpc_logs_missing(r.logs), 500);
+	assert_int_equal(gpc_logs_unread(r.logs), 500);
+	finish(&r);
+	assert_int_equal(gpc_logs_missing(r.logs), 0);
+	rig_close(&r);
+}
+
 /* A reader takes bytes of which it knows no mark for the last source's. The
  * clock stands still, so that only a full object goes out early. */
 static void marks_come_before_their_bytes(void **state)
@@ -261,6 +291,7 @@ int main(void)
 		cmocka_unit_test(marks_come_before_their_bytes),
 		cmocka_unit_test(lost_answers_lose_and_double_nothing),
 		cmocka_unit_test(a_dead_store_blocks_the_writer),
+		cmocka_unit_test(what_is_missing_is_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
