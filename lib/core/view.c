@@ -56,6 +56,15 @@ static void show_run(struct gpc_view *v, const struct gpc_exit *x)
 		t->running_ms_at = x->run_started_ms;
 }
 
+/* A full store may refuse the event that says it. */
+static void show_cut(struct gpc_view *v, const struct gpc_exit *x)
+{
+	struct gpc_try *t = gpc_job_state_try(&v->state, v->state.attempt);
+
+	if (t && x->log_cut)
+		gpc_set_str(&t->log_cut, x->log_cut);
+}
+
 /* What a supervisor will write once it looks, when that is an end. */
 static int derive_end(struct gpc_session *s, struct gpc_view *v,
 	struct gpc_error *err)
@@ -93,6 +102,7 @@ static int derive_end(struct gpc_session *s, struct gpc_view *v,
 	v->state.rank = x.rank;
 	v->state.ended_ms = x.at_ms;
 	show_run(v, &x);
+	show_cut(v, &x);
 	if (x.detail)
 		gpc_set_str(&v->note, x.detail);
 	return 0;

@@ -269,6 +269,33 @@ TEST(a_cut_log_is_told_of_whoever_fails)
 	lab_free(lab);
 }
 
+TEST(a_cut_log_is_told_before_its_event)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+	gpc_auto(gpc_view) struct gpc_view a = {0}, b = {0};
+	gpc_autostr *text = NULL;
+	struct gpc_error err;
+
+	run(lab, sv, job);
+	lab_advance(MINUTE);
+	text = gpc_format("{\"v\":1,\"phase\":\"run\",\"at_ms\":%lld,\"reason\":"
+		"\"disk_full\",\"log_cut\":\"7 bytes\"}",
+		(long long)gpc_wall_ms());
+	spoil(lab, job, "0/exit.json", text);
+	assert_ok(gpc_view_load(lab->s, job, &a, &err));
+	assert_true(a.derived);
+	assert_string_equal(a.state.tries.v[0].log_cut, "7 bytes");
+	lab_finish(sv, 3 * MINUTE);
+	assert_ok(gpc_view_load(lab->s, job, &b, &err));
+	assert_false(b.derived);
+	assert_int_equal(b.state.reason, GPC_REASON_DISK_FULL);
+	assert_string_equal(b.state.tries.v[0].log_cut, "7 bytes");
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
 TEST(json_has_its_names)
 {
 	static const char *const keys[] = { "job", "name", "owner", "state",
@@ -694,6 +721,7 @@ int main(void)
 		cmocka_unit_test(uploads_that_wait_are_counted),
 		cmocka_unit_test(hostile_facts_are_named),
 		cmocka_unit_test(a_cut_log_is_told_of_whoever_fails),
+		cmocka_unit_test(a_cut_log_is_told_before_its_event),
 		cmocka_unit_test(a_newer_exit_is_an_error),
 		cmocka_unit_test(
 			a_damaged_exit_of_a_gone_node_is_the_failure_of_its_agent),
