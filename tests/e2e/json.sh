@@ -162,6 +162,21 @@ stdout to stdout" "logs --json tells the streams apart"
 jq -s -c 'sort_by(.stream)[]' "$T/out" >"$T/sorted"
 cp "$T/sorted" "$T/out"
 keep event-log
+# A log whose end is missing: the job writes its node's last word itself.
+if ! far; then
+	cat >cut.yaml <<Y
+name: cut
+run: |
+  printf '{"v":1,"phase":"run","code":0,"reason":"disk_full","at_ms":%s000,"log_cut":"7 bytes are missing: full"}' \
+    "\$(date +%s)" >exit.json
+  mv exit.json "$STORE/jobs/\$GPUCLOUD_JOB_ID/1/0/exit.json"
+Y
+	run gpc submit -q cut.yaml
+	is "$rc" 125 "a job whose log is cut" || note "$err"
+	run gpc logs cut --json
+	is "$rc" 1 "logs --json of it"
+	keep event-log-cut
+fi
 json job-killed status killed --json
 
 run gpc submit -d --json --name waits --ports 18080 --notify '[{command: [cat]}, {url: http://127.0.0.1:9/a, on: recovering}]' -- sleep 300
