@@ -493,6 +493,6 @@ int gpc_supervision_create(struct gpc_supervision *sv, size_t intent,
 		return gpc_supervision_create_failed(sv, intent, &launch,
 			progressed, &why, err);
 	GPC_CRASH("buy.answered");
-	source->listed = false;
+	gpc_source_spoil(source);
 	return gpc_supervision_created(sv, x, &launch, &made, progressed, err);
 }

@@ -242,6 +242,7 @@ void gpc_row_got(struct gpc_supervision *sv)
 		return;
 	row->pause_ms = row->retry_ms = row->refused_ms = row->due_ms = 0;
 	row->early = false;
+	gpc_row_leave(sv);      /* the next one is stepped in this same round */
 }
 
 void gpc_crew_freed(struct gpc_crew *c)

@@ -40,7 +40,7 @@ bool gpc_row_is_next(struct gpc_supervision *sv, int count);
  * never. */
 void gpc_row_refused(struct gpc_supervision *sv, enum gpc_code code,
 	int64_t ends_ms);
-/* It has got them: the next one may ask at once. */
+/* It has got them and waits no longer: the next one may ask at once. */
 void gpc_row_got(struct gpc_supervision *sv);
 /* It waits no longer. */
 void gpc_row_leave(struct gpc_supervision *sv);

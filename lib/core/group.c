@@ -34,7 +34,7 @@ static int find(struct gpc_supervision *sv, const struct gpc_intent *x,
 	*ret = (struct found){0};
 	if (r < 0)
 		return r;
-	gpc_vec_each(i, &s->instances) {
+	gpc_vec_each(i, &s->vendor->instances) {
 		if (i->group && gpc_eq(i->id, group_id(x)) &&
 			i->state != GPC_INSTANCE_GONE)
 			ret->group = i;
@@ -74,7 +74,7 @@ int gpc_supervision_end_group(struct gpc_supervision *sv,
 		r = s->provider->ops->destroy(s->provider, &id, 1, err);
 	GPC_CRASH("group.destroyed");
 	if (r == 0)
-		s->listed = false;
+		gpc_source_spoil(s);
 	return gpc_wrap(err, r, "release group %s", id);
 }
 
@@ -166,7 +166,7 @@ static int make(struct gpc_supervision *sv, size_t intent,
 	GPC_CRASH("group.asks");
 	r = s->provider->ops->keep(s->provider, l, &why);
 	GPC_CRASH("group.answered");
-	s->listed = false;
+	gpc_source_spoil(s);
 	if (r == 0) {
 		sv->group_made_n = x->n;
 		return 0;

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "core/plan_misfit.h"
+#include "core/vendor.h"
 
 #define DAY_MS ((int64_t)24 * 3600 * 1000)
 #define RESERVED_MARGIN_MS ((int64_t)35 * 60 * 1000)
@@ -101,8 +102,7 @@ static int ask_provider(struct gpc_session *s, const struct gpc_spec *spec,
 {
 	gpc_auto(gpc_ask) struct gpc_ask ask = {0};
 	gpc_autostr *name = gpc_resources_provider(r);
-	struct gpc_provider_context ctx;
-	gpc_autoptr(gpc_provider) *p = NULL;
+	struct gpc_vendor *vendor = NULL;
 	struct gpc_offers found = {0};
 	int rc;
 
@@ -112,12 +112,12 @@ static int ask_provider(struct gpc_session *s, const struct gpc_spec *spec,
 	if (rc == 0)
 		rc = check_reach(s, name, err);
 	if (rc == 0)
-		rc = gpc_session_provider(s, name, &ctx, &p, err);
+		rc = gpc_session_vendor(s, name, &vendor, err);
 	if (rc < 0)
 		return rc;
 	gpc_plan_ask(spec, r, &ask);
 	ask.archs = s->archs;
-	rc = p->ops->offers(p, &ask, &found, err);
+	rc = vendor->provider->ops->offers(vendor->provider, &ask, &found, err);
 	if (rc < 0)
 		return rc;
 	gpc_vec_each(o, &found)

@@ -17,6 +17,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "core/bundle_other.h"
+#include "core/vendor.h"
 #include "dep/crypto.h"
 
 #define ID_MAX ((size_t)64)
@@ -227,6 +228,7 @@ int gpc_session_open(const struct gpc_session_options *options,
 	s->log = options->log;
 	s->cancel = options->cancel;
 	s->options = *options;
+	s->vendors = gpc_vendors_new();
 	r = place_init(&s->place, options, err);
 	if (r == 0 && options->create_store)
 		r = make_state(&s->place, err);
@@ -244,6 +246,7 @@ void gpc_session_free(struct gpc_session *s)
 {
 	if (!s)
 		return;
+	gpc_vendors_free(s->vendors);
 	gpc_store_free(s->store);
 	free(s->known_id);
 	free(s->place.owner.hash);

@@ -13,6 +13,8 @@
 #include "provider/provider.h"
 #include "store/store.h"
 
+struct gpc_vendors;
+
 /* Who and where this process is. */
 struct gpc_place {
 	struct gpc_owner owner;
@@ -50,6 +52,7 @@ struct gpc_session {
 	                               * program's, and what was taken up; see
 	                               * bundle_other.h */
 	char *known_id;               /* id of a store that cannot be opened now */
+	struct gpc_vendors *vendors;  /* vendor.h */
 };
 /* Remembers the store's id under state_dir, for when it is out of reach.
  * GPC_ENOTFOUND when there is no store yet and create_store is false. */
@@ -70,7 +73,8 @@ struct gpc_session gpc_session_with_local(const struct gpc_session *s,
 	const struct gpc_job_local *local);
 /* "client user@host" / "supervisor user@host pid"; owned. */
 char *gpc_session_by(const struct gpc_session *s, const char *role);
-/* A provider by name, for this session. ctx is filled and must outlive it. */
+/* A provider by name, for this session and one use; see also gpc_session_vendor. ctx is
+ * filled and must outlive it. */
 int gpc_session_provider(struct gpc_session *s, const char *name,
 	struct gpc_provider_context *ctx, struct gpc_provider **ret_p,
 	struct gpc_error *err) gpc_must_check;

@@ -1,7 +1,7 @@
-/* The providers of one job's nodes, opened on first use, and what each of them
- * showed last. Absence is decided here: a list that lags behind a create must
- * not make a node look gone, or a machine would be paid for that no journal
- * names. */
+/* The providers of one job's nodes, looked up on first use, and what their lists show of
+ * it (of all jobs together: vendor.h). Absence is decided here: a list that lags behind
+ * a create must not make a node look gone, or a machine would be paid for that no
+ * journal names. */
 #include <string.h>
 
 #include "base/crash.h"
@@ -13,8 +13,6 @@
 void gpc_supervision_close_sources(struct gpc_supervision *sv)
 {
 	gpc_vec_each(s, &sv->sources) {
-		gpc_provider_free((*s)->provider);
-		gpc_instances_clear(&(*s)->instances);
 		gpc_vec_each(seen, &(*s)->seen)
 			free(seen->id);
 		gpc_vec_free(&(*s)->seen);
@@ -24,6 +22,12 @@ void gpc_supervision_close_sources(struct gpc_supervision *sv)
 	gpc_vec_free(&sv->sources);
 }
 
+void gpc_source_spoil(struct gpc_source *s)
+{
+	s->after = s->vendor->lists;
+}
+
+/* Where a list would not have looked before, it has to be a later one. */
 static void tell_known(const struct gpc_supervision *sv, struct gpc_source *s)
 {
 	if (!s->provider->ops->knows)
@@ -35,15 +39,18 @@ static void tell_known(const struct gpc_supervision *sv, struct gpc_source *s)
 	gpc_vec_each(x, &sv->journal.state.intents) {
 		const char *id = gpc_json_get_str(x->request, GPC_LAUNCH_GROUP);
 
-		if (id && gpc_eq(gpc_json_get_str(x->request, "provider"),
+		if (!id || !gpc_eq(gpc_json_get_str(x->request, "provider"),
 			s->name))
-			s->provider->ops->knows(s->provider, id);
+			continue;
+		s->provider->ops->knows(s->provider, id);
+		gpc_source_spoil(s);
 	}
 }
 
 int gpc_supervision_source(struct gpc_supervision *sv, const char *provider,
 	struct gpc_source **ret_s, struct gpc_error *err)
 {
+	struct gpc_vendor *vendor = NULL;
 	struct gpc_source *s;
 	int r;
 
@@ -53,14 +60,13 @@ int gpc_supervision_source(struct gpc_supervision *sv, const char *provider,
 			return 0;
 		}
 	}
-	/* On the heap: the provider keeps a pointer to its context. */
-	s = gpc_alloc(sizeof(*s));
-	r = gpc_session_provider(sv->session, provider, &s->ctx, &s->provider,
-		err);
-	if (r < 0) {
-		free(s);
+	r = gpc_session_vendor(sv->session, provider, &vendor, err);
+	if (r < 0)
 		return r;
-	}
+	s = gpc_alloc(sizeof(*s));
+	s->vendor = vendor;
+	s->provider = vendor->provider;
+	s->opened = vendor->lists;
 	s->name = gpc_strdup(provider);
 	tell_known(sv, s);
 	*gpc_vec_push(&sv->sources) = s;
@@ -81,7 +87,7 @@ static const struct gpc_instance *find_instance(const struct gpc_source *s,
 {
 	const struct gpc_instance *found = NULL;
 
-	gpc_vec_each(x, &s->instances)
+	gpc_vec_each(x, &s->vendor->instances)
 		if (gpc_eq(x->id, id))
 			found = x;
 	return found;
@@ -89,9 +95,9 @@ static const struct gpc_instance *find_instance(const struct gpc_source *s,
 
 static void note_seen(const struct gpc_supervision *sv, struct gpc_source *s)
 {
-	int64_t now = gpc_wall_ms();
+	int64_t now = s->vendor->shown_ms;
 
-	gpc_vec_each(x, &s->instances) {
+	gpc_vec_each(x, &s->vendor->instances) {
 		if (!gpc_eq(gpc_pairs_get(&x->tags, "gpucloud-job"),
 			sv->job.id) || find_seen(s, x->id))
 			continue;
@@ -107,41 +113,39 @@ static void note_seen(const struct gpc_supervision *sv, struct gpc_source *s)
 	}
 }
 
-static int list(struct gpc_supervision *sv, struct gpc_source *s,
-	int64_t max_age_ms, struct gpc_error *err)
-{
-	gpc_auto(gpc_instances) struct gpc_instances found = {0};
-	struct gpc_instances old;
-	int64_t now = gpc_boot_ms();
-	int r;
-
-	if (s->listed && now - s->listed_ms < max_age_ms)
-		return 0;
-	r = s->provider->ops->list(s->provider, &found, err);
-	if (r < 0)
-		return gpc_wrap(err, r, "list the nodes of %s", s->name);
-	old = s->instances;
-	s->instances = found;
-	found = old;
-	s->listed = true;
-	s->listed_ms = now;
-	note_seen(sv, s);
-	return 0;
-}
-
 int gpc_supervision_list(struct gpc_supervision *sv, const char *provider,
 	int64_t max_age_ms, struct gpc_source **ret_s, struct gpc_error *err)
 {
 	int r = gpc_supervision_source(sv, provider, ret_s, err);
+	struct gpc_source *s = *ret_s;
 
-	return r < 0 ? r : list(sv, *ret_s, max_age_ms, err);
+	if (r == 0)
+		r = gpc_vendor_list(s->vendor, max_age_ms, s->after, err);
+	if (r == 0 && s->noted != s->vendor->lists) {
+		s->noted = s->vendor->lists;
+		note_seen(sv, s);
+	}
+	return r;
+}
+
+/* A list from before this job was taken over may be older than a node of it. */
+static int list_for(struct gpc_supervision *sv, const struct gpc_node *n,
+	int64_t max_age_ms, struct gpc_source **ret_s, struct gpc_error *err)
+{
+	int r = gpc_supervision_list(sv, n->provider, max_age_ms, ret_s, err);
+
+	if (r < 0 || (*ret_s)->noted > (*ret_s)->opened ||
+		find_instance(*ret_s, n->id))
+		return r;
+	gpc_source_spoil(*ret_s);
+	return gpc_supervision_list(sv, n->provider, max_age_ms, ret_s, err);
 }
 
 int gpc_supervision_find(struct gpc_supervision *sv, const struct gpc_node *n,
 	int64_t max_age_ms, struct gpc_sight *ret_sight, struct gpc_error *err)
 {
 	struct gpc_source *s = NULL;
-	int r = gpc_supervision_list(sv, n->provider, max_age_ms, &s, err);
+	int r = list_for(sv, n, max_age_ms, &s, err);
 
 	if (r < 0)
 		return r;
@@ -177,6 +181,6 @@ int gpc_supervision_destroy(struct gpc_supervision *sv,
 		r = s->provider->ops->destroy(s->provider, &id, 1, err);
 	GPC_CRASH("supervise.destroyed");
 	if (s)
-		s->listed = false;
+		gpc_source_spoil(s);
 	return gpc_wrap(err, r, "release %s", id);
 }

@@ -10,6 +10,7 @@
 #include "core/supervise.h"
 #include "base/pace.h"
 #include "core/session.h"
+#include "core/vendor.h"
 #include "model/node.h"
 #include "model/spec.h"
 #include "record/journal.h"
@@ -33,14 +34,14 @@ struct gpc_leaving { char *id; int64_t since_ms, destroyed_ms; };
 /* When a node of this job's was shown running for the last time, and first shown as
  * ending or not any more; wall clock, 0 = never. */
 struct gpc_seen { char *id; int64_t running_ms, ended_ms; };
-/* A provider in use. */
+/* A provider in use, as this job sees it. The counts are of its vendor's lists. */
 struct gpc_source {
 	char *name;
-	struct gpc_provider_context ctx;
-	struct gpc_provider *provider;
-	struct gpc_instances instances;  /* as last listed */
-	bool listed;
-	int64_t listed_ms;               /* boot clock */
+	struct gpc_vendor *vendor;       /* the session's */
+	struct gpc_provider *provider;   /* the vendor's */
+	int64_t opened;                  /* lists when this job came */
+	int64_t after;                   /* only a later one counts */
+	int64_t noted;                   /* the last one in `seen` */
 	GPC_VEC(struct gpc_seen) seen;   /* nodes of this job's that were shown */
 };
 /* How a provider shows a node. */
@@ -229,7 +230,9 @@ int gpc_supervision_release(struct gpc_supervision *sv, size_t node,
 /* source.c */
 int gpc_supervision_source(struct gpc_supervision *sv, const char *provider,
 	struct gpc_source **ret_s, struct gpc_error *err) gpc_must_check;
-/* Its instances, from a list that is at most max_age_ms old. */
+/* Something was made or ended: what was listed before does not count any more. */
+void gpc_source_spoil(struct gpc_source *s);
+/* Its vendor's instances, from a list that is at most max_age_ms old. */
 int gpc_supervision_list(struct gpc_supervision *sv, const char *provider,
 	int64_t max_age_ms, struct gpc_source **ret_s, struct gpc_error *err)
 	gpc_must_check;

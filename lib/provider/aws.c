@@ -56,6 +56,7 @@ static void aws_close(struct gpc_provider *p)
 
 	gpc_creds_free(s->aws.creds);
 	gpc_net_free(s->aws.net);
+	gpc_aws_answers_clear(&s->aws.answers);
 	gpc_strv_clear(&s->shops);
 	gpc_strv_clear(&s->known);
 	gpc_strv_clear(&s->grouped);
@@ -112,6 +113,7 @@ static int aws_offers(struct gpc_provider *p, const struct gpc_ask *ask,
 static int aws_prepare(struct gpc_provider *p, struct gpc_launch *l,
 	struct gpc_error *err)
 {
+	struct state *s = p->state;
 	int r = gpc_aws_regions_use(p->ctx->state_dir, GPC_AWS_OF_MACHINES,
 		l->offer.region, err);
 
@@ -121,8 +123,11 @@ static int aws_prepare(struct gpc_provider *p, struct gpc_launch *l,
 		r = gpc_authorities_read(p->ctx->ca_file, &pem, err);
 		gpc_json_set_str(l->rest, "ca", pem);
 	}
-	return r < 0 ? r :
-		gpc_aws_launch_prepare(&((struct state *)p->state)->aws, l, err);
+	if (r == 0)
+		r = gpc_aws_launch_prepare(&s->aws, l, err);
+	if (r < 0)
+		gpc_aws_answers_clear(&s->aws.answers);
+	return r;
 }
 
 static void add_once(struct gpc_strv *to, const char *region)
@@ -202,6 +207,8 @@ static int aws_create(struct gpc_provider *p, const struct gpc_launch *l,
 
 	if (r == 0)
 		r = gpc_aws_ec2(&s->aws, &call, &xml, err);
+	if (r < 0)
+		gpc_aws_answers_clear(&s->aws.answers);
 	if (r == -GPC_EQUOTA)
 		gpc_aws_quota_look(&s->aws, l, err);
 	if (r < 0 && is_refusal(r))

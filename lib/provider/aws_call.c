@@ -146,6 +146,28 @@ static int send(struct asking *a, struct gpc_request *request, bool repeatable,
 	return r < 0 && err && !err->http ? gpc_wrap(err, r, "%s", a->what) : r;
 }
 
+/* Sends it, unless the same was answered for another purchase just now. */
+static int ask(struct asking *a, const char *action, const char *question,
+	struct gpc_request *request, bool repeatable, struct gpc_reply *ret_reply,
+	struct gpc_error *err)
+{
+	struct gpc_aws_answers *kept = &a->aws->answers;
+	bool takes = gpc_aws_answers_take(action);
+	const struct gpc_buf *answer = takes ?
+		gpc_aws_answers_get(kept, a->what, question) : NULL;
+	int r;
+
+	if (answer) {
+		gpc_buf_add(&ret_reply->body, answer->data, answer->len);
+		return 0;
+	}
+	r = send(a, request, repeatable, ret_reply, err);
+	if (r == 0 && takes)
+		gpc_aws_answers_keep(kept, a->what, question,
+			&ret_reply->body);
+	return r;
+}
+
 static const char *version_of(const char *service)
 {
 	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++)
@@ -172,11 +194,12 @@ int gpc_aws_query(struct gpc_aws *aws, const char *service,
 	gpc_pairs_add(&form, "Version", version_of(service));
 	gpc_request_init(&request, "POST");
 	gpc_request_form(&request, &form, &text);
-	r = send(&a, &request, call->repeatable, &reply, err);
-	if (r < 0)
-		return r;
-	r = gpc_xml_parse(gpc_buf_str(&reply.body), reply.body.len, ret_xml, err);
-	return gpc_wrap(err, r, "%s", what);
+	r = ask(&a, call->action, gpc_buf_str(&text), &request, call->repeatable,
+		&reply, err);
+	if (r == 0)
+		r = gpc_wrap(err, gpc_xml_parse(gpc_buf_str(&reply.body),
+			reply.body.len, ret_xml, err), "%s", what);
+	return r;
 }
 
 int gpc_aws_ec2(struct gpc_aws *aws, const struct gpc_aws_call *call,
@@ -225,10 +248,9 @@ int gpc_aws_json(struct gpc_aws *aws, const char *service, const char *region,
 		"application/x-amz-json-1.1");
 	gpc_pairs_add(&request.headers, "x-amz-target", target);
 	request.body = (struct gpc_body){ .data = text, .size = strlen(text) };
-	r = send(&a, &request, true, &reply, err);
-	if (r < 0)
-		return r;
-	r = gpc_json_parse(gpc_buf_str(&reply.body), reply.body.len, ret_json,
-		err);
-	return gpc_wrap(err, r, "%s", what);
+	r = ask(&a, target, text, &request, true, &reply, err);
+	if (r == 0)
+		r = gpc_wrap(err, gpc_json_parse(gpc_buf_str(&reply.body),
+			reply.body.len, ret_json, err), "%s", what);
+	return r;
 }

@@ -6,11 +6,13 @@
 #include "dep/xml.h"
 #include "net/net.h"
 #include "net/sign.h"
+#include "provider/aws_answers.h"
 
 /* What the open provider has; its parts live as long. */
 struct gpc_aws {
 	struct gpc_net *net;
 	struct gpc_creds *creds;
+	struct gpc_aws_answers answers;
 };
 
 /* Signs with the provider's credentials, which are got anew for renew; how: all but
@@ -24,7 +26,7 @@ int gpc_aws_sign(struct gpc_aws *aws, struct gpc_request *r,
  * Version are added. repeatable: reads, and what carries an idempotency token or is
  * the same when it is done twice. ret_xml: the root of the answer, owned. Failures are
  * classified as provider.h says, by the code alone; an error names code, region and
- * request id. */
+ * request id. What aws_answers.h keeps may be a minute old. */
 struct gpc_aws_call {
 	const char *region, *action;
 	const struct gpc_pairs *params;         /* borrowed */

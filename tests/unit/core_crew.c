@@ -253,6 +253,68 @@ TEST(asking_is_rare)
 	end_all(&g);
 }
 
+/* They are stepped in their order: whoever has got its node holds up nobody, so that a
+ * round serves them all, and one list is enough for what all of them made. */
+TEST(a_round_serves_all_and_shares_a_list)
+{
+	struct gang g = { .lab = lab_new(0) };
+	struct gpc_vendor *vendor = NULL;
+	int64_t lists;
+
+	lab_script(g.lab, "{\"faults\":[]}");
+	for (size_t i = 0; i < 12; i++)
+		add(&g, "");
+	round_of(&g);           /* they say what they want */
+	g.crew.round++;
+	for (size_t i = 0; i < g.n; i++) {
+		bool done = false;
+		int64_t wake = 0;
+
+		assert_false(has_node(&g, i));
+		assert_ok(gpc_supervision_step(g.svs[i], &done, &wake, &err));
+		assert_true(has_node(&g, i));
+	}
+	assert_int_equal(g.crew.waiting.n, 0);
+	assert_int_equal(lab_ledger(g.lab).creates, (int)g.n);
+	assert_ok(gpc_session_vendor(g.lab->s, "fake", &vendor, &err));
+	lab_advance(2000);
+	lists = vendor->lists;
+	round_of(&g);
+	assert_int_equal(vendor->lists, lists + 1);
+	for (size_t i = 0; i < g.n; i++)
+		assert_status(g.svs[i], "STARTING");
+	end_all(&g);
+}
+
+/* A list that is older than the node of a job says nothing of it, however fresh it is
+ * for the others: one that was bought elsewhere meanwhile is looked for anew, once. */
+TEST(an_older_list_is_no_evidence)
+{
+	struct gang g = { .lab = lab_new(0) };
+	struct gpc_session *here = lab_session(g.lab);
+	struct gpc_supervision *sv;
+	struct gpc_vendor *vendor = NULL;
+	struct gpc_sight sight = {0};
+
+	lab_script(g.lab, "{\"faults\":[]}");
+	assert_ok(gpc_session_vendor(here, "fake", &vendor, &err));
+	assert_ok(gpc_vendor_list(vendor, 1000, 0, &err));
+	add(&g, "");
+	rounds(&g, 2000);
+	assert_true(has_node(&g, 0));
+	sv = lab_supervise(here, g.jobs[0]);
+	assert_ok(gpc_journal_refresh(&sv->journal, NULL, &err));
+	for (int i = 0; i < 2; i++) {
+		assert_ok(gpc_supervision_find(sv, &sv->journal.state.nodes.v[0],
+			60 * MINUTE, &sight, &err));
+		assert_non_null(sight.instance);
+		assert_int_equal(vendor->lists, 2);
+	}
+	gpc_supervision_free(sv);
+	gpc_session_free(here);
+	end_all(&g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -264,6 +326,8 @@ int main(void)
 		cmocka_unit_test(a_freed_place_is_noticed),
 		cmocka_unit_test(patience_ends_behind_others),
 		cmocka_unit_test(asking_is_rare),
+		cmocka_unit_test(a_round_serves_all_and_shares_a_list),
+		cmocka_unit_test(an_older_list_is_no_evidence),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
