@@ -31,6 +31,7 @@ enum {
 	ENSURE_MS = 2000,
 	LISTED_MS = 4000,       /* a job that nobody sees is rare */
 	RELEASE_MS = 60000,
+	PATIENCE_MS = 600000,   /* with a store that answers nothing of use */
 	CARRY = 4,              /* bytes of an unfinished UTF-8 character */
 };
 
@@ -50,6 +51,7 @@ struct gpc_follow {
 	bool note_is_last;              /* and nothing has been shown since */
 	int attempt, num_nodes;
 	int64_t viewed_ms, ensured_ms, stepped_ms;   /* boot clock */
+	int64_t failing_ms;             /* boot clock: the store, since then */
 	bool saw_event, ended;
 	bool far, news;                 /* each look is billed; the last one
 	                                 * found something */
@@ -381,29 +383,62 @@ static void tell_others(struct gpc_follow *f, int64_t now)
 		gpc_watching_renew(&f->watching, f->s->store, f->job);
 }
 
-int gpc_follow_step(struct gpc_follow *f, bool *ret_ended,
-	struct gpc_error *err)
+static int look(struct gpc_follow *f, int64_t now, struct gpc_error *err)
 {
-	int64_t now = gpc_boot_ms();
 	bool any = false;
 	int r;
 
-	*ret_ended = f->ended;
-	if (f->ended)
-		return 0;
-	f->stepped_ms = now;
 	r = read_events(f, err);
 	if (!r)
 		r = pump(f, false, &any, err);
 	f->news = any || f->saw_event;
 	if (!r && view_is_due(f, now))
 		r = load_view(f, err);
-	f->saw_event = false;
 	if (r)
 		return r;
-	if (all_over(f)) {
-		f->ended = *ret_ended = true;
-		r = drain_log(f, err);
+	f->saw_event = false;
+	if (!all_over(f))
+		return 0;
+	r = drain_log(f, err);
+	f->ended = r == 0;
+	return r;
+}
+
+/* Nothing is lost by looking again: what was shown is known. The job goes on without
+ * us anyway, so that leaving helps nobody. */
+static bool may_look_again(struct gpc_follow *f, int64_t now,
+	const struct gpc_error *why)
+{
+	if (why->code != GPC_ENET && why->code != GPC_ERATE &&
+		why->code != GPC_ETIMEOUT)
+		return false;
+	f->news = false;
+	if (f->failing_ms)
+		return now - f->failing_ms < PATIENCE_MS;
+	f->failing_ms = now;
+	gpc_log(&f->c->log, GPC_VERBOSE, "%s: %s; looks again", f->job, why->msg);
+	return true;
+}
+
+int gpc_follow_step(struct gpc_follow *f, bool *ret_ended,
+	struct gpc_error *err)
+{
+	int64_t now = gpc_boot_ms();
+	struct gpc_error why = {0};
+	int r;
+
+	*ret_ended = f->ended;
+	if (f->ended)
+		return 0;
+	f->stepped_ms = now;
+	r = look(f, now, &why);
+	if (r < 0 && may_look_again(f, now, &why))
+		return 0;
+	f->failing_ms = 0;
+	if (r < 0 && err)
+		*err = why;
+	*ret_ended = f->ended;
+	if (r < 0 || f->ended) {
 		gpc_progress_free(f->progress);
 		f->progress = NULL;
 		return r;

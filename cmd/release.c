@@ -312,8 +312,8 @@ static int end_after_all(struct work *w, const char *job, int64_t until_ms,
 	do {
 		r = gpc_request_cancel(w->s, job, w->o->now, &ended, err);
 		if (!r)
-			return gpc_release_wait(w->s, job, left_ms(until_ms),
-				err);
+			return gpc_release_finish(w->s, job, w->o->now,
+				left_ms(until_ms), err);
 		gpc_sleep_ms(MEND_STEP_MS);
 	} while (is_broken(r) && gpc_boot_ms() < end);
 	return r;
@@ -356,7 +356,8 @@ static void finish_row(struct work *w, struct row *row, int64_t until_ms)
 	if (row->result)
 		return;
 	if (row->live)
-		r = gpc_release_wait(w->s, row->job, left_ms(until_ms), &err);
+		r = gpc_release_finish(w->s, row->job, w->o->now,
+			left_ms(until_ms), &err);
 	else if (row->held)
 		r = gpc_held_release(w->s, row->held, left_ms(until_ms), &err);
 	if (r)

@@ -208,7 +208,7 @@ static bool kept_long_enough(const struct gpc_agent *a, int64_t now_ms)
 {
 	enum gpc_reason r = a->exit.reason;
 
-	if (a->abandoned || r == GPC_REASON_COMPLETED
+	if (a->abandoned || a->state.cancel || r == GPC_REASON_COMPLETED
 		|| r == GPC_REASON_CANCELLED
 		|| gpc_reason_retry(r) == GPC_RETRY_RECOVER)
 		return true;

@@ -25,6 +25,8 @@ static void on_cancel(struct gpc_agent *a, const struct gpc_event *e)
 {
 	bool now = gpc_json_bool_or(gpc_json_get(e->data, "now"), false);
 
+	if (gpc_job_status_is_end(e->state.status))
+		return; /* nothing is left to stop but the keeping, see loop.c */
 	gpc_agent_stop(a, GPC_REASON_CANCELLED, now ? NOW_GRACE_MS
 		: a->spec.checkpoint.grace_ms, now ? NULL : "final", NULL);
 }

@@ -51,7 +51,8 @@ static int64_t patience_ms(struct gpc_supervision *sv, const struct gpc_node *n)
 		return DONE_MS;
 	if (beat.phase >= GPC_PHASE_SAVE &&
 		gpc_boot_ms() - p->changed_ms < STILL_MS)
-		return DRAIN_MS;
+		return DRAIN_MS + (sv->journal.state.cancel ? 0 :
+			sv->spec.limits.keep_on_failure_ms);
 	return grace;
 }
 

@@ -315,8 +315,9 @@ static char *unreleased(const struct gpc_view *v)
 	return gpc_strv_join(&ids, ", ");
 }
 
-int gpc_release_wait(struct gpc_session *s, const char *job,
-	int64_t timeout_ms, struct gpc_error *err)
+/* hurry: NULL, or whether what nodes still save is given up, too. */
+static int wait_released(struct gpc_session *s, const char *job,
+	const bool *hurry, int64_t timeout_ms, struct gpc_error *err)
 {
 	struct gpc_pace pace = { FAR_LEAST_MS, FAR_MOST_MS, 0 };
 	int64_t until = gpc_boot_ms() + timeout_ms;
@@ -328,6 +329,10 @@ int gpc_release_wait(struct gpc_session *s, const char *job,
 		if (r == 0)
 			r = gpc_view_load(s, job, &v, err);
 		if (r < 0 || gpc_view_is_over(&v))
+			return r;
+		if (hurry && gpc_job_status_is_end(v.state.status) && !v.derived)
+			r = gpc_request_leave(s, job, *hurry, err);
+		if (r < 0)
 			return r;
 		if (round == RELIST_ROUND)
 			gpc_request_attention(s, &v);
@@ -346,4 +351,16 @@ int gpc_release_wait(struct gpc_session *s, const char *job,
 		gpc_sleep_ms(gpc_store_is_far(s->store) ?
 			gpc_pace_next(&pace, false) : POLL_MS);
 	}
+}
+
+int gpc_release_wait(struct gpc_session *s, const char *job,
+	int64_t timeout_ms, struct gpc_error *err)
+{
+	return wait_released(s, job, NULL, timeout_ms, err);
+}
+
+int gpc_release_finish(struct gpc_session *s, const char *job, bool now,
+	int64_t timeout_ms, struct gpc_error *err)
+{
+	return wait_released(s, job, &now, timeout_ms, err);
 }

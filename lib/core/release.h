@@ -44,6 +44,9 @@ int gpc_held_release(struct gpc_session *s, const struct gpc_held *h,
 int gpc_held_tidy(struct gpc_session *s, size_t *ret_n,
 	struct gpc_error *err) gpc_must_check;
 /* Waits until no node of the job is left; GPC_ETIMEOUT names what is. Keeps a
- * supervisor running meanwhile. */
+ * supervisor running meanwhile. The other one does not wait for nodes that are kept
+ * after a failure, nor (now) for what they still save: it asks them to go. */
+int gpc_release_finish(struct gpc_session *s, const char *job, bool now,
+	int64_t timeout_ms, struct gpc_error *err) gpc_must_check;
 int gpc_release_wait(struct gpc_session *s, const char *job,
 	int64_t timeout_ms, struct gpc_error *err) gpc_must_check;

@@ -88,6 +88,28 @@ int gpc_request_cancel(struct gpc_session *s, const char *job, bool now,
 	return r < 0 ? r : too_busy(job, err);
 }
 
+int gpc_request_leave(struct gpc_session *s, const char *job, bool now,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_journal) struct gpc_journal j = {0};
+	int r = open_journal(s, job, &j, err);
+
+	for (int i = 0; r == 0 && i < REQUEST_TRIES; i++) {
+		struct gpc_json *data;
+
+		if (!gpc_job_status_is_end(j.state.status) ||
+			gpc_job_state_is_over(&j.state) ||
+			(j.state.cancel && (!now || j.state.cancel_now)))
+			return 0;
+		data = gpc_json_object();
+		gpc_json_set_bool(data, "now", now);
+		r = try_append(s, &j, GPC_EVENT_CANCEL, data, err);
+		if (r > 0)
+			return 0;
+	}
+	return r < 0 ? r : too_busy(job, err);
+}
+
 /* An event that only an unfinished job takes. */
 static int ask_live(struct gpc_session *s, const char *job,
 	enum gpc_event_type type, struct gpc_json *data, const char *what,

@@ -5,6 +5,10 @@
 #include "core/session.h"
 #include "core/view.h"
 
+/* Gives up what limits.keep_on_failure keeps of a job: nothing, before its end is in
+ * the journal or when that was asked already. */
+int gpc_request_leave(struct gpc_session *s, const char *job, bool now,
+	struct gpc_error *err) gpc_must_check;
 /* Ended already, in the journal or by what its nodes have written: *ret_ended =
  * true and success. */
 int gpc_request_cancel(struct gpc_session *s, const char *job, bool now,

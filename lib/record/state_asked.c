@@ -36,6 +36,7 @@ int gpc_on_checkpoint(struct gpc_step *s, struct gpc_error *err)
 	return 0;
 }
 
+/* Of a job that has ended: no node of it is to be kept any longer. */
 int gpc_on_cancel(struct gpc_step *s, struct gpc_error *err)
 {
 	(void)err;

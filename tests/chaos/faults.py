@@ -1,8 +1,10 @@
 """What goes wrong, and when: chosen by a seed's own random numbers. A fault is made of a
 moment and of what is done then to a run of run.py."""
+import os
+import signal
 import time
 
-from place import kill, wait_for
+from place import kill, send, wait_for
 
 NO_ROOM = {"capacity": {"*": 0}}
 
@@ -129,17 +131,45 @@ def late_put(run, rng):
                                  "ms": 1500, "prefix": "chaos/jobs/", "nth": rng.randint(1, 8)})
 
 
+def long_partition(run, rng):
+    """Longer than a node may be silent: it is given up, and finds that out later."""
+    do(run, "cut", seconds=rng.uniform(200, 230))
+
+
+def clock(run, rng):
+    """Nobody here has the time that the cloud has."""
+    run.place.control("settings", {"clock_offset": rng.choice((-600, 600))})
+
+
+def sleeper(run, rng):
+    """Who supervises is stopped, another one takes over after a minute, with a machine
+    to replace; then the first one wakes."""
+    wait_for(10, lambda: run.place.processes("supervise"))
+    pids = run.place.processes("supervise") + [run.client.pid]
+    for pid in pids:
+        send(pid, signal.SIGSTOP)
+    do(run, "kill")
+    other = run.place.start("supervise", XDG_STATE_HOME=os.path.join(
+        run.place.folder, "other"))
+    wait_for(180, lambda: other.poll() is not None or run.is_over())
+    for pid in pids:
+        send(pid, signal.SIGCONT)
+
+
 # Before it is submitted; at some time; and those that take a machine.
 EARLY = (lost_reply, lost_request, throttled, unavailable, no_capacity, one_zone, late_put)
 ANY = (client, supervisor, throttled, slow_store, lost_puts, lost_release, late_put,
        client_credentials)
 MACHINE = (notice, market, death, reboot, partition, node_credentials)
+# What takes minutes, or came later: of seeds beyond these, so that no other changes.
+SHORT = 300
+LONG = (long_partition, clock, sleeper)
 
 
 class Plan:
     """What a seed chooses."""
 
-    def __init__(self, rng):
+    def __init__(self, rng, seed):
         self.code = rng.choice((0, 0, 0, 7))
         self.detached = rng.random() < 0.5
         self.spot = rng.random() < 0.3
@@ -149,6 +179,9 @@ class Plan:
             group = rng.choice((EARLY, ANY, MACHINE, MACHINE))
             fault = rng.choice(group)
             at = 0 if group is EARLY else rng.uniform(0, 5)
+            if seed > SHORT and not self.steps:
+                fault = LONG[seed % len(LONG)]
+                at = 0 if fault is clock else rng.uniform(0.5, 2)
             self.spot |= fault in (notice, market)
             self.steps.append((at, fault))
         self.steps.sort(key=lambda s: (s[0], s[1].__name__))

@@ -87,11 +87,11 @@ class Place:
 
     # -- the program
 
-    def start(self, *words, log=None):
+    def start(self, *words, log=None, **env):
         """In the background; its stderr goes to the log."""
         with open(os.path.join(self.folder, log or "log"), "ab") as out:
-            return subprocess.Popen([PROGRAM, *words], env=self.env, cwd=self.folder,
-                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            return subprocess.Popen([PROGRAM, *words], env=dict(self.env, **env),
+                                    cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                     stderr=out, start_new_session=True)
 
     def run(self, *words, limit=60):
@@ -122,8 +122,12 @@ class Place:
 
 
 def kill(pid):
+    send(pid, signal.SIGKILL)
+
+
+def send(pid, number):
     try:
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, number)
     except ProcessLookupError:
         pass
 

@@ -117,6 +117,12 @@ job=$(gpc submit -q -d kept.yaml)
 run gpc ssh "$job" -- cat answer
 is "$rc:$out" "0:42" "a failed job's node can be looked at while it is kept"
 is "$(servers)" 1 "by a server again"
+began=$(date +%s)
+run timeout 300 "$GPUCLOUD_BIN" release "$job"
+is "$rc:$(($(date +%s) - began < 300)):$(gpc status "$job" --json | jq -r '.reason')" \
+	0:1:exit_code "release gives it back long before, and the job's end stays what it was"
+job=$(gpc submit -q -d kept.yaml)
+run gpc ssh "$job" -- cat answer
 for p in $(pids_with "$T/"); do
 	case $(program_args "$p") in agent*) kill_pids KILL "$p" ;; esac
 done
