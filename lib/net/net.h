@@ -142,5 +142,7 @@ void gpc_net_counts(struct gpc_net *net, struct gpc_net_counts *ret_c);
 /* The clock by which keys and tokens begin and end: that of the services which hand
  * them out, where it was found to be another than ours, else the wall clock. */
 int64_t gpc_net_now_ms(struct gpc_net *net);
+/* The same of the service at u, which may have told of another. */
+int64_t gpc_net_host_now_ms(struct gpc_net *net, const struct gpc_url *u);
 /* For who sees by something else than a refusal that our clock is wrong. */
 void gpc_net_set_clock(struct gpc_net *net, int64_t now_ms);

@@ -112,7 +112,6 @@ bool gpc_net_crew_done(struct gpc_net_task *t);
 void gpc_net_crew_leave(struct gpc_net_task *t);
 
 /* net_clock.c: the clock of the service at this host and port. */
-int64_t gpc_net_host_now_ms(struct gpc_net *net, const struct gpc_url *u);
 void gpc_net_set_host_clock(struct gpc_net *net, const struct gpc_url *u,
 	int64_t now_ms);
 void gpc_net_clear_clocks(struct gpc_net *net);

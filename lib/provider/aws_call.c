@@ -27,6 +27,7 @@ struct asking {
 	struct gpc_aws *aws;
 	const char *service, *region;
 	const char *what;               /* "RunInstances in us-east-1" */
+	const struct gpc_url *url;
 	bool json;
 };
 
@@ -91,14 +92,25 @@ static void told(const struct asking *a, const struct gpc_reply *reply,
 	*ret_id = gpc_str_printable(id, strnlen(id, 60));
 }
 
-/* EC2 says the same of a session that has ended and of a clock that is wrong. */
-static enum gpc_net_verdict expired(const struct asking *a,
-	const struct gpc_reply *reply)
+/* Services of the query and JSON protocols call a wrong clock a wrong signature. */
+static bool speaks_of_time(const char *code, const char *said)
 {
-	int64_t off = reply->date_ms - gpc_net_now_ms(a->aws->net);
+	if (gpc_eq(code, "SignatureDoesNotMatch") ||
+		gpc_eq(code, "InvalidSignatureException"))
+		return strstr(said, "Signature expired") ||
+			strstr(said, "not yet current");
+	return gpc_eq(code, "RequestExpired") ||
+		gpc_eq(code, "RequestInTheFuture") ||
+		gpc_eq(code, "RequestTimeTooSkewed");
+}
 
-	return reply->date_ms && (off > SKEW_MS || off < -SKEW_MS) ?
-		GPC_NET_SKEWED : GPC_NET_RENEW;
+/* EC2 says the same of a session that has ended and of a clock that is wrong: it is
+ * the clock if the service's own is another than the one that was signed by. */
+static bool is_skewed(const struct asking *a, const struct gpc_reply *reply)
+{
+	int64_t off = reply->date_ms - gpc_net_host_now_ms(a->aws->net, a->url);
+
+	return reply->date_ms && (off > SKEW_MS || off < -SKEW_MS);
 }
 
 static enum gpc_net_verdict judge(void *arg, const struct gpc_reply *reply,
@@ -122,7 +134,8 @@ static enum gpc_net_verdict judge(void *arg, const struct gpc_reply *reply,
 		err->http = reply->status;
 		snprintf(err->request_id, sizeof(err->request_id), "%s", id);
 	}
-	return gpc_eq(code, "RequestExpired") ? expired(a, reply) : f.verdict;
+	return speaks_of_time(code, said) && is_skewed(a, reply) ?
+		GPC_NET_SKEWED : f.verdict;
 }
 
 static int send(struct asking *a, struct gpc_request *request, bool repeatable,
@@ -141,6 +154,7 @@ static int send(struct asking *a, struct gpc_request *request, bool repeatable,
 
 	if (r == 0)
 		r = gpc_url_parse(url, &request->url, err);
+	a->url = &request->url;
 	if (r == 0)
 		r = gpc_net_call(a->aws->net, &call, ret_reply, err);
 	return r < 0 && err && !err->http ? gpc_wrap(err, r, "%s", a->what) : r;
