@@ -120,5 +120,28 @@ ok $? "a cancelled job takes its group along"
 run gpc release "$job"
 is "$rc" 0 "which is written down"
 wait_until 60 none_left
+
+# --- dying at each step ---------------------------------------------------------
+# The intent is there before anything is made, and the group's name is its token:
+# whoever comes next makes the same group, or ends it.
+mkdir "$T/crash"
+printf '%s\n' "name: crash" "recovery: {by: cloud}" "checkpoint: {path: ck}" \
+	"resources: {infra: aws}" "run: echo it ran" >crash.yaml
+died() { [ -e "$T/crash/$point.died" ]; }
+if grep -qa GPUCLOUD_CRASH_DIR "$GPUCLOUD_BIN"; then
+	for point in group.asks group.answered; do
+		before=$(machines length)
+		job=$(GPUCLOUD_CRASH=$point GPUCLOUD_CRASH_DIR="$T/crash" \
+			gpc submit -q -y -d crash.yaml)
+		wait_until 120 died
+		ok $? "a supervisor dies at $point"
+		run gpc wait "$job"
+		wait_until 120 nothing_left
+		run gpc release "$job"
+		is "$rc:$(state "$job"):$(nothing_left; echo $?):$(machines "length - $before")" \
+			0:SUCCEEDED:0:1 "the job runs once all the same, and nothing is left"
+	done
+fi
+wait_until 60 none_left
 stop_fakecloud
 finish

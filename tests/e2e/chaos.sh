@@ -4,4 +4,4 @@
 	echo "1..0 # SKIP machines are booted by root alone"
 	exit 0
 }
-exec sh "$(dirname "$0")/../chaos/run.sh" --seeds "${GPUCLOUD_TEST_SEEDS:-15,20,23,54,58,93}" -j 3
+exec sh "$(dirname "$0")/../chaos/run.sh" --seeds "${GPUCLOUD_TEST_SEEDS:-15,20,23,54,58,93,307}" -j 3
