@@ -13,6 +13,7 @@
 #include "base/pace.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "model/boot_failure.h"
 #include "record/job.h"
 #include "record/journal.h"
 #include "record/keys.h"
@@ -21,7 +22,10 @@ enum { BIRTH_MAX_MS = 10 * 60 * 1000, LOOK_MS = 1000,
 	/* What names it is mostly there already, or comes at once; each look is one
 	 * request where that costs money. */
 	FAR_LEAST_MS = 200, FAR_MOST_MS = 5000,
-	LOOKS_WITHOUT = 2 /* in a row: given up */ };
+	LOOKS_WITHOUT = 2, /* in a row: given up */
+	/* What no time mends, as far as it is seen: a role or a bucket that is new takes
+	 * some. */
+	FIRM_MS = 60000 };
 
 static int64_t deadline_ms(const struct gpc_agent *a)
 {
@@ -31,6 +35,7 @@ static int64_t deadline_ms(const struct gpc_agent *a)
 static int open_store(struct gpc_agent *a, struct gpc_error *err)
 {
 	const char *want = gpc_pairs_get(&a->node->tags, "gpucloud-store");
+	int64_t began = gpc_boot_ms(), now;
 	int r;
 
 	for (;;) {
@@ -38,7 +43,9 @@ static int open_store(struct gpc_agent *a, struct gpc_error *err)
 			err);
 		if (r == 0)
 			r = gpc_store_identify(a->store, 0, err);
-		if (r == 0 || gpc_boot_ms() >= deadline_ms(a))
+		now = gpc_boot_ms();
+		if (r == 0 || now >= deadline_ms(a) || (now - began >= FIRM_MS &&
+			!gpc_code_retryable(err->code)))
 			break;
 		gpc_agent_say(a, GPC_WARN, "%s", err->msg);
 		gpc_store_free(a->store);
@@ -125,9 +132,18 @@ static int read_job(struct gpc_agent *a, struct gpc_error *err)
 	return r;
 }
 
+/* Nobody reads the store's side of it, but a supervisor the machine's console. */
+static int failed(struct gpc_agent *a, int r, const struct gpc_error *err)
+{
+	if (r < 0)
+		gpc_agent_say(a, GPC_ERROR, GPC_BOOT_MARK "%s: %s",
+			gpc_boot_failure_word(err), err->msg);
+	return r;
+}
+
 int gpc_agent_birth(struct gpc_agent *a, struct gpc_error *err)
 {
-	int r = open_store(a, err);
+	int r = failed(a, open_store(a, err), err);
 
 	if (r < 0 && a->node->group)
 		a->parting = GPC_PART_END;  /* the next one would not fare better */
@@ -136,7 +152,7 @@ int gpc_agent_birth(struct gpc_agent *a, struct gpc_error *err)
 			find_rank(a, err);
 	GPC_CRASH("agent.born");
 	if (r == 0)
-		r = read_job(a, err);
+		r = failed(a, read_job(a, err), err);
 	if (r == 0) {
 		struct gpc_try *t = gpc_job_state_try(&a->state, a->attempt);
 

@@ -431,7 +431,8 @@ int gpc_agent_run(const struct gpc_agent_options *options,
 	}
 	r = gpc_prepare(&a, &err);
 	if (!a.logs || !a.worker) {
-		gpc_agent_say(&a, GPC_ERROR, "%s", err.msg);
+		gpc_agent_say(&a, GPC_ERROR, GPC_BOOT_MARK "%s: %s",
+			gpc_boot_failure_word(&err), err.msg);
 		gpc_prepare_undo(&a);
 		return 1;
 	}

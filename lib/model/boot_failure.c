@@ -2,6 +2,8 @@
  * job goes on with another one, once. */
 #include "model/boot_failure.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -97,16 +99,32 @@ static const char *last_mark(const char *text, size_t n)
 	return NULL;
 }
 
-const struct gpc_boot_failure *gpc_boot_failure_read(const char *console,
-	size_t n, char **ret_said)
+const char *gpc_boot_failure_word(const struct gpc_error *err)
 {
-	const char *at = last_mark(console, n), *end = console + n, *stop;
+	if (err->sys == ENOSPC || err->sys == EDQUOT || err->code == GPC_ENOROOM)
+		return "no_space";
+	switch (err->code) {
+	case GPC_EAUTH:
+		return "access_denied";
+	case GPC_ENET:
+	case GPC_ETIMEOUT:
+		return err->http ? "store_error" : "no_network";
+	case GPC_EIO:
+		return "agent_died";
+	default:
+		return "store_error";
+	}
+}
+
+/* What the line of a mark says, from the mark's end on. */
+static const struct gpc_boot_failure *read_mark(const char *at, size_t n,
+	char **ret_said)
+{
+	const char *stop = at, *end = at + n;
 	const struct gpc_boot_failure *f;
 
-	if (!at)
-		return NULL;
-	for (stop = at; stop < end && *stop != '\n' && *stop != '\r'; stop++)
-		;
+	while (stop < end && *stop != '\n' && *stop != '\r')
+		stop++;
 	end = memchr(at, ':', (size_t)(stop - at));
 	f = find(at, (size_t)((end ? end : stop) - at));
 	if (!f)
@@ -114,9 +132,26 @@ const struct gpc_boot_failure *gpc_boot_failure_read(const char *console,
 	at = end ? end + 1 : stop;
 	while (at < stop && *at == ' ')
 		at++;
+	free(*ret_said);
 	*ret_said = gpc_str_printable(at, (size_t)(stop - at) > SAID_MAX ?
 		SAID_MAX : (size_t)(stop - at));
 	return f;
+}
+
+const struct gpc_boot_failure *gpc_boot_failure_read(const char *console,
+	size_t n, char **ret_said)
+{
+	const char *at = last_mark(console, n);
+	const struct gpc_boot_failure *last, *before = NULL;
+
+	last = at ? read_mark(at, (size_t)(console + n - at), ret_said) : NULL;
+	if (!last || !gpc_eq(last->word, "agent_died"))
+		return last;
+	n = (size_t)(at - console) - strlen(GPC_BOOT_MARK);
+	at = last_mark(console, n);
+	if (at)
+		before = read_mark(at, (size_t)(console + n - at), ret_said);
+	return before ? before : last;
 }
 
 char *gpc_boot_failure_text(const struct gpc_boot_failure *f, const char *said)

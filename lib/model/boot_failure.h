@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/err.h"
 #include "model/job.h"
 
 #define GPC_BOOT_MARK "gpucloud: boot failed: "
@@ -23,8 +24,11 @@ extern const struct gpc_boot_failure gpc_boot_failures[];
 
 /* NULL for an unknown word. */
 const struct gpc_boot_failure *gpc_boot_failure_find(const char *word);
-/* The last such line of a console, which is any bytes. NULL: it has none, or one
- * with a word that is not known. *ret_said: what was seen, printable, owned. */
+/* The word for what kept an agent from its job before it could write to the store. */
+const char *gpc_boot_failure_word(const struct gpc_error *err);
+/* The last such line of a console, which is any bytes; that the agent died says less
+ * than what it said before. NULL: there is none, or one with a word that is not known.
+ * *ret_said: what was seen, printable, owned. */
 const struct gpc_boot_failure *gpc_boot_failure_read(const char *console,
 	size_t n, char **ret_said);
 /* What happened, what was seen, what to do; owned. said may be NULL. */

@@ -256,6 +256,30 @@ TEST(a_node_without_a_name_in_the_journal_ends)
 	bed_close(&b);
 }
 
+/* A machine's console, where it has one, shows the same line. */
+TEST(who_cannot_read_its_job_says_so)
+{
+	struct bed b;
+	struct gpc_json *data = gpc_json_object();
+	gpc_auto(gpc_buf) struct gpc_buf said = {0};
+	gpc_autostr *dir = NULL, *path = NULL;
+	gpc_key key;
+
+	bed_open(&b);
+	bed_put_job(&b, "run: echo must not run\n", NULL);
+	gpc_json_set_int(data, "num_nodes", 1);
+	bed_append(&b, GPC_EVENT_SUBMITTED, data);
+	assert_ok(gpc_store_put(b.store, gpc_key_job(key, JOB), "{", 1, 0, &err));
+	bed_attempt(&b, NULL, 0, true);
+	bed_wait_gone(&b, 0);
+	dir = bed_node_dir(&b, 0);
+	path = gpc_path_join(dir, GPC_NODE_LOG);
+	assert_ok(gpc_read_file(path, 65536, &said, &err));
+	assert_has(gpc_buf_str(&said), "gpucloud: boot failed: store_error: ");
+	assert_false(bed_has(&b, gpc_key_rank(key, JOB, 1, 0, "beat")));
+	bed_close(&b);
+}
+
 TEST(the_lifetime_is_kept_by_the_launcher)
 {
 	struct bed b;
@@ -434,6 +458,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_killed_agent_leaves_nothing),
 		cmocka_unit_test(a_killed_node_is_cleaned_by_destroy),
 		cmocka_unit_test(a_node_without_a_name_in_the_journal_ends),
+		cmocka_unit_test(who_cannot_read_its_job_says_so),
 		cmocka_unit_test(the_lifetime_is_kept_by_the_launcher),
 		cmocka_unit_test(cancel_and_signals_reach_the_program),
 		cmocka_unit_test(two_ranks_meet),

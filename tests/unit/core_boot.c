@@ -1,5 +1,6 @@
 /* Machines that never come so far as to show a sign of life: what their console says
  * becomes the job's reason, and no machine is bought again and again. */
+#include <errno.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -195,6 +196,12 @@ TEST(a_console_is_any_bytes)
 			"   b\n", "no_python", "b"},
 		{"gpucloud: boot failed: no_space: \033[31mred", "no_space",
 			"\\x1b[31mred"},
+		/* what the agent said of itself counts, and its script came after it */
+		{"gpucloud: boot failed: no_bundle: a\n"
+			"gpucloud: error: gpucloud: boot failed: access_denied: b\n"
+			"gpucloud: boot failed: agent_died: c\n", "access_denied", "b"},
+		{"gpucloud: boot failed: what: b\ngpucloud: boot failed: agent_died: c",
+			"agent_died", "c"},
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -206,6 +213,26 @@ TEST(a_console_is_any_bytes)
 			!gpc_eq(said, cases[i].said))
 			fail_msg("case %zu: %s \"%s\"", i, f ? f->word : "-",
 				said ? said : "-");
+	}
+}
+
+TEST(an_agent_says_what_kept_it_from_its_job)
+{
+	static const struct { struct gpc_error why; const char *word; } cases[] = {
+		{{ .code = GPC_EAUTH, .http = 403 }, "access_denied"},
+		{{ .code = GPC_ENET }, "no_network"},
+		{{ .code = GPC_ENET, .http = 503 }, "store_error"},
+		{{ .code = GPC_ETIMEOUT }, "no_network"},
+		{{ .code = GPC_EIO, .sys = ENOSPC }, "no_space"},
+		{{ .code = GPC_EIO, .sys = EACCES }, "agent_died"},
+		{{ .code = GPC_EPROTO }, "store_error"},
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const char *word = gpc_boot_failure_word(&cases[i].why);
+
+		assert_string_equal(word, cases[i].word);
+		assert_non_null(gpc_boot_failure_find(word));
 	}
 }
 
@@ -231,6 +258,7 @@ int main(void)
 		cmocka_unit_test(who_has_shown_a_sign_of_life_is_not_asked),
 		cmocka_unit_test(only_the_same_twice_ends_it_so),
 		cmocka_unit_test(a_console_is_any_bytes),
+		cmocka_unit_test(an_agent_says_what_kept_it_from_its_job),
 		cmocka_unit_test(what_it_says_is_cut),
 	};
 
