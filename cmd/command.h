@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #include "base/cancel.h"
-#include "base/err.h"
+#include "base/errors.h"
 #include "base/log.h"
 #include "cmd/opt.h"
 #include "cmd/out.h"
@@ -64,6 +64,8 @@ struct gpc_cmd {
 	const struct gpc_cancel *cancel;
 	struct gpc_config config;
 	struct gpc_error wrong;         /* GPC_CMD_MEND: .code is 0 when it loaded */
+	struct gpc_errors also;         /* errors of the same cause as run's, that
+	                                 * are printed after it */
 	char *ca_file;                  /* config ca_file, absolute; or NULL */
 	char *store_url;                /* with GPC_CMD_STORE: "file:///..." */
 	struct gpc_opt_args args;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "base/vec.h"
 #include "cmd/command.h"
 #include "cmd/complete.h"
 #include "cmd/config_load.h"
@@ -362,6 +363,8 @@ static int finish(struct gpc_cmd *c, int r, struct gpc_error *err)
 	}
 	if (r)
 		print_error(c, err);
+	for (size_t i = 0; r && i < c->also.n; i++)
+		print_error(c, &c->also.v[i]);
 	if (c->exit_status)
 		return c->exit_status;
 	if (r == -GPC_ECANCELED && c->cancel->signal)
@@ -381,6 +384,7 @@ static void cmd_clear(struct gpc_cmd *c)
 	free(c->store_url);
 	gpc_config_clear(&c->config);
 	gpc_opt_args_clear(&c->args);
+	gpc_vec_free(&c->also);
 }
 
 int main(int argc, char **argv)

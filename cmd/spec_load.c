@@ -114,8 +114,8 @@ static void warn_all(struct gpc_cmd *c, const struct gpc_strv *warnings)
 		gpc_log(&c->log, GPC_WARN, "%s", warnings->v[i]);
 }
 
-static int parse(const char *word, const char *const *command, int n_command,
-	const struct gpc_cancel *cancel, struct gpc_spec_file *file,
+static int parse(struct gpc_cmd *c, const char *word,
+	const char *const *command, int n_command, struct gpc_spec_file *file,
 	struct gpc_error *err)
 {
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
@@ -126,10 +126,11 @@ static int parse(const char *word, const char *const *command, int n_command,
 			(size_t)n_command);
 		return 0;
 	}
-	int r = read_spec(word, cancel, &b, err);
+	int r = read_spec(word, c->cancel, &b, err);
 	if (!r)
-		r = gpc_spec_parse(gpc_buf_str(&b), b.len,
-			gpc_eq(word, "-") ? "<stdin>" : word, file, err);
+		r = gpc_spec_parse_all(gpc_buf_str(&b), b.len,
+			gpc_eq(word, "-") ? "<stdin>" : word, file, &c->also,
+			err);
 	if (r || !command)
 		return r;
 	if (file->tasks.n != 1)
@@ -265,7 +266,7 @@ int gpc_spec_load(struct gpc_cmd *c, const struct gpc_spec_cli *cli,
 	gpc_auto(gpc_strv) struct gpc_strv warnings = {0};
 
 	gpc_spec_host_init(&h, c->cancel);
-	int r = parse(word, command, n_command, c->cancel, &file, err);
+	int r = parse(c, word, command, n_command, &file, err);
 	if (r)
 		return r;
 	if (word && !gpc_eq(word, "-"))

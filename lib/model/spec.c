@@ -174,21 +174,29 @@ static int read_roots(struct gpc_spec_reader *r, const struct roots *roots,
 	if (roots->n > 1 && is_header(roots->v[0])) {
 		file->header = true;
 		first = 1;
-		e = gpc_spec_read_section(r, "header", roots->v[0], file);
+		if (!gpc_spec_goes_on(r, 0, gpc_spec_read_section(r, "header",
+			roots->v[0], file), &e))
+			return e;
 	}
-	for (size_t i = first; i < roots->n && !e; i++)
-		e = read_task(r, roots->v[i], gpc_vec_push(&file->tasks));
+	for (size_t i = first; i < roots->n; i++) {
+		size_t before = gpc_spec_wrong(r);
+
+		if (!gpc_spec_goes_on(r, before, read_task(r, roots->v[i],
+			gpc_vec_push(&file->tasks)), &e))
+			return e;
+	}
 	return e ? e : gpc_spec_check_group(r, file);
 }
 
-int gpc_spec_parse(const char *text, size_t n, const char *name,
-	struct gpc_spec_file *ret_file, struct gpc_error *err)
+static int parse(const char *text, size_t n, const char *name,
+	struct gpc_spec_mistakes *mistakes, struct gpc_spec_file *ret_file,
+	struct gpc_errors *others, struct gpc_error *err)
 {
 	gpc_auto(gpc_yaml_docs) struct gpc_yaml_docs docs = {0};
 	gpc_auto(gpc_spec_file) struct gpc_spec_file file = {0};
 	struct gpc_spec_reader r = {
 		.name = name, .docs = &docs, .warnings = &file.warnings,
-		.err = err,
+		.mistakes = mistakes, .err = err,
 	};
 	struct roots roots = {0};
 	int e = gpc_yaml_parse(text, n, name, &docs, err);
@@ -198,12 +206,33 @@ int gpc_spec_parse(const char *text, size_t n, const char *name,
 	gpc_strv_copy(&file.warnings, &docs.warnings);
 	find_roots(&docs, &roots);
 	e = read_roots(&r, &roots, &file);
+	if (mistakes)
+		e = gpc_spec_take_mistakes(&r, e, others);
 	gpc_vec_free(&roots);
 	if (e)
 		return e;
 	*ret_file = file;
 	file = (struct gpc_spec_file){0};
 	return 0;
+}
+
+int gpc_spec_parse(const char *text, size_t n, const char *name,
+	struct gpc_spec_file *ret_file, struct gpc_error *err)
+{
+	return parse(text, n, name, NULL, ret_file, NULL, err);
+}
+
+int gpc_spec_parse_all(const char *text, size_t n, const char *name,
+	struct gpc_spec_file *ret_file, struct gpc_errors *others,
+	struct gpc_error *err)
+{
+	struct gpc_spec_mistakes mistakes = {0};
+	struct gpc_error own = {0};
+	int e = parse(text, n, name, &mistakes, ret_file, others,
+		err ? err : &own);
+
+	gpc_vec_free(&mistakes.list);
+	return e;
 }
 
 int gpc_spec_from_json(const struct gpc_json *j, const char *name,

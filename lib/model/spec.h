@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "base/err.h"
+#include "base/errors.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/money.h"
@@ -286,6 +286,13 @@ struct gpc_spec_host {
  * and words are checked whole; values are not resolved yet. */
 int gpc_spec_parse(const char *text, size_t n, const char *name,
 	struct gpc_spec_file *ret_file, struct gpc_error *err) gpc_must_check;
+/* The same for people, who want to know at once all that is wrong: err is the
+ * first mistake, those after it are added to others, in the order of the file and
+ * a bounded number of them. A field that is not built is refused as that, whatever
+ * is in it, and stands among the mistakes when there are others. */
+int gpc_spec_parse_all(const char *text, size_t n, const char *name,
+	struct gpc_spec_file *ret_file, struct gpc_errors *others,
+	struct gpc_error *err) gpc_must_check;
 /* One task from what gpc_spec_to_json wrote. warnings may be NULL. */
 int gpc_spec_from_json(const struct gpc_json *j, const char *name,
 	struct gpc_spec *ret_spec, struct gpc_strv *warnings,

@@ -127,6 +127,7 @@ static int read_list(struct gpc_spec_reader *r, const struct gpc_yaml_node *map,
 {
 	const struct gpc_yaml_node *gpus = gpus_of(map);
 	bool ordered = gpc_eq(key, "ordered");
+	int first = 0;
 
 	if (list->kind != GPC_YAML_LIST || !list->n)
 		return gpc_spec_fail(r, list, "expected a list of resources for "
@@ -145,15 +146,17 @@ static int read_list(struct gpc_spec_reader *r, const struct gpc_yaml_node *map,
 		struct gpc_resources *res = ordered
 			? gpc_vec_push(&outer->ordered)
 			: gpc_vec_push(&outer->any_of);
+		size_t before = gpc_spec_wrong(r);
 		int e = read_item(r, map, list->items[i], key, outer, res);
 
-		if (!e)
+		/* one that is wrong is nothing to compare the others with */
+		if (!e && !first)
 			e = check_recovery(r, list->items[i], ordered
 				? outer->ordered.v : outer->any_of.v, res);
-		if (e)
-			return e;
+		if (!gpc_spec_goes_on(r, before, e, &first))
+			return first;
 	}
-	return 0;
+	return first;
 }
 
 static int read_resources(struct gpc_spec_reader *r,

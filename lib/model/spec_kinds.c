@@ -423,6 +423,7 @@ int gpc_spec_read_pairs(struct gpc_spec_reader *r,
 	bool null_ok, bool names, size_t max, struct gpc_pairs *ret_pairs)
 {
 	gpc_auto(gpc_pairs) struct gpc_pairs pairs = {0};
+	int first = 0;
 
 	if (node->kind != GPC_YAML_MAP)
 		return gpc_spec_expected(r, f, node, "a map of name to text");
@@ -430,12 +431,15 @@ int gpc_spec_read_pairs(struct gpc_spec_reader *r,
 		return gpc_spec_fail(r, node, "%s: more than %zu entries",
 			f->name, max);
 	for (size_t i = 0; i < node->n; i++) {
+		size_t before = gpc_spec_wrong(r);
 		int e = read_pair(r, f, node->keys[i], node->items[i], null_ok,
 			names, &pairs);
 
-		if (e)
-			return e;
+		if (!gpc_spec_goes_on(r, before, e, &first))
+			return first;
 	}
+	if (first)
+		return first;
 	gpc_pairs_clear(ret_pairs);
 	*ret_pairs = pairs;
 	pairs = (struct gpc_pairs){0};

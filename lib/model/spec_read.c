@@ -238,6 +238,11 @@ static int fail_unknown(struct gpc_spec_reader *r, const char *section,
 	return -GPC_ECONFIG;
 }
 
+char *gpc_spec_field_path(const struct gpc_spec_field *f)
+{
+	return gpc_format("%s%s%s", title_section(f), title_sep(f), f->name);
+}
+
 /* Takes field. */
 static void note_place(struct gpc_spec_reader *r, char *field,
 	const struct gpc_yaml_node *key)
@@ -313,27 +318,28 @@ static int check_alias(struct gpc_spec_reader *r,
 		"of the two", key->text, f->name);
 }
 
-static int read_field(struct gpc_spec_reader *r, const char *section,
+static int read_key(struct gpc_spec_reader *r, const char *section,
 	const struct gpc_yaml_node *map, size_t i, void *base)
 {
-	const struct gpc_yaml_node *key = map->keys[i];
+	const struct gpc_yaml_node *key = map->keys[i], *value = map->items[i];
 	const struct gpc_spec_field *f = gpc_spec_field_find(section, key->text);
 	int e;
 
 	if (!f)
 		return fail_unknown(r, section, key);
-	note_place(r, gpc_format("%s%s%s", title_section(f), title_sep(f),
-		f->name), key);
+	note_place(r, gpc_spec_field_path(f), key);
 	e = check_alias(r, f, map, key);
-	return e ? e : gpc_spec_read_value(r, f, map->items[i], base);
+	if (e)
+		return e;
+	return f->state == GPC_SPEC_REFUSED && r->mistakes && r->spec ?
+		gpc_spec_read_unbuilt(r, f, key, value, base) :
+		gpc_spec_read_value(r, f, value, base);
 }
 
-/* A mistake in one field keeps the others from nothing: all are told at once. */
 int gpc_spec_read_section(struct gpc_spec_reader *r, const char *section,
 	const struct gpc_yaml_node *node, void *base)
 {
-	struct gpc_error *first = r->err, one;
-	int result = 0;
+	int first = 0;
 
 	if (!node || node->kind != GPC_YAML_MAP) {
 		gpc_autostr *found = describe(node);
@@ -341,19 +347,15 @@ int gpc_spec_read_section(struct gpc_spec_reader *r, const char *section,
 		return gpc_spec_fail(r, node, "expected a map for %s, got %s",
 			gpc_spec_section_title(section), found);
 	}
-	for (size_t i = 0; i <= node->n; i++) {
-		int e;
+	for (size_t i = 0; i < node->n; i++) {
+		size_t before = gpc_spec_wrong(r);
+		int e = read_key(r, section, node, i, base);
 
-		one = (struct gpc_error){0};
-		r->err = result ? &one : first;
-		e = i < node->n ? read_field(r, section, node, i, base) :
-			check_required(r, section, node);
-		if (e && result)
-			gpc_error_besides(first, &one);
-		result = result ? result : e;
+		if (!gpc_spec_goes_on(r, before, e, &first))
+			return first;
 	}
-	r->err = first;
-	return result;
+	/* what is missing may be what has a wrong name */
+	return first ? first : check_required(r, section, node);
 }
 
 /* --- writing and clearing ----------------------------------------------------- */

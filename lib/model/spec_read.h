@@ -19,7 +19,15 @@ struct gpc_spec_reader {
 	struct gpc_yaml_docs *docs;    /* owns the nodes; overlays join it */
 	struct gpc_strv *warnings;     /* may be NULL */
 	struct gpc_spec *spec;         /* collects places; may be NULL */
+	struct gpc_spec_mistakes *mistakes; /* NULL: the first one ends reading */
 	struct gpc_error *err;
+};
+
+/* All that is wrong with a file, in the order of reading. */
+struct gpc_spec_mistakes {
+	struct gpc_errors list;
+	size_t wrong;                  /* of them; the others are right, but not
+	                                * built, and count only beside these */
 };
 
 enum gpc_spec_kind_id {
@@ -93,6 +101,31 @@ void gpc_spec_write_section(const char *section, const void *base,
 void gpc_spec_clear_section(const char *section, void *base);
 /* "task" is "the task" in messages. */
 const char *gpc_spec_section_title(const char *section);
+
+/* "resources.cpus", as a user sees it; owned. */
+char *gpc_spec_field_path(const struct gpc_spec_field *f);
+
+/* --- spec_mistakes.c ------------------------------------------------------- */
+/* How many mistakes have been noted: what gpc_spec_goes_on is told about. */
+size_t gpc_spec_wrong(const struct gpc_spec_reader *r);
+/* After reading one of several things with result e: true when the next may be
+ * read. A mistake is noted, unless what was read noted some itself since there
+ * were `before`. *first keeps the result of the whole. */
+bool gpc_spec_goes_on(struct gpc_spec_reader *r, size_t before, int e,
+	int *first);
+/* Reads the value of a field that is not built: whatever is wrong in it, what
+ * there is to say is that. base is where it goes; NULL = check only. */
+int gpc_spec_read_unbuilt(struct gpc_spec_reader *r,
+	const struct gpc_spec_field *f, const struct gpc_yaml_node *key,
+	const struct gpc_yaml_node *value, void *base);
+/* Moves what was noted out: the first to err, the others to others. r as reading
+ * ended; returns what the whole does. */
+int gpc_spec_take_mistakes(struct gpc_spec_reader *r, int result,
+	struct gpc_errors *others);
+
+/* --- spec_support.c -------------------------------------------------------- */
+/* True when base holds a value of it, and it is one that is refused. */
+bool gpc_spec_is_unbuilt(const struct gpc_spec_field *f, const void *base);
 
 /* --- kinds ---------------------------------------------------------------- */
 extern const struct gpc_spec_kind gpc_spec_kinds[];        /* spec_kinds.c */

@@ -62,6 +62,12 @@ static bool is_harmless(const struct gpc_spec_field *f, const void *base)
 		gpc_eq(spec->launcher, "none");
 }
 
+bool gpc_spec_is_unbuilt(const struct gpc_spec_field *f, const void *base)
+{
+	return f->state == GPC_SPEC_REFUSED && is_given(f, base) &&
+		!is_harmless(f, base);
+}
+
 static char *field_name(const struct gpc_spec_field *f)
 {
 	if (gpc_eq(f->section, "task"))

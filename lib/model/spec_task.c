@@ -288,18 +288,22 @@ static int read_mounts(struct gpc_spec_reader *r,
 {
 	gpc_auto(mounts) struct mounts list = {0};
 	struct gpc_spec_reader inner = *r;
+	int first = 0;
 
 	if (node->kind != GPC_YAML_MAP)
 		return gpc_spec_expected(r, f, node,
 			"a map of node path to source");
 	inner.spec = NULL;
 	for (size_t i = 0; i < node->n; i++) {
+		size_t before = gpc_spec_wrong(r);
 		int e = read_mount(&inner, f, node->keys[i], node->items[i],
 			gpc_vec_push(&list));
 
-		if (e)
-			return e;
+		if (!gpc_spec_goes_on(r, before, e, &first))
+			return first;
 	}
+	if (first)
+		return first;
 	if (slot) {
 		mounts_clear(slot);
 		*(struct mounts *)slot = list;
@@ -389,18 +393,22 @@ static int read_artifacts(struct gpc_spec_reader *r,
 {
 	gpc_auto(artifacts) struct artifacts list = {0};
 	struct gpc_spec_reader inner = *r;
+	int first = 0;
 
 	inner.spec = NULL;
 	if (node->kind != GPC_YAML_LIST)
 		return gpc_spec_expected(r, f, node,
 			"a list such as [{path: out/model.pt}]");
 	for (size_t i = 0; i < node->n; i++) {
+		size_t before = gpc_spec_wrong(r);
 		int e = read_artifact(&inner, node->items[i],
 			gpc_vec_push(&list));
 
-		if (e)
-			return e;
+		if (!gpc_spec_goes_on(r, before, e, &first))
+			return first;
 	}
+	if (first)
+		return first;
 	if (slot) {
 		artifacts_clear(slot);
 		*(struct artifacts *)slot = list;

@@ -45,6 +45,36 @@ like "$err" OTHER "needed: names them all at once"
 refused norun 'run' <<'Y'
 name: nothing
 Y
+refused service_shape 'service_shape\.yaml:2:1: service is not built yet' <<'Y'
+run: echo
+service: {replicas: 2}
+Y
+refused several '^gpucloud: several\.yaml:1:1: .*nmae.*name' <<'Y'
+nmae: x
+num_nodes: two
+resources:
+  use_spot: maybe
+  memory: 8+
+  disk: 4
+launcher: torchrun
+envs: {1A: x, B: [y]}
+file_mounts: {/a: {mode: COPYY, source: /tmp}}
+run: echo
+Y
+told=$(printf '%s\n' "$err" | sed -n 's/^gpucloud: several\.yaml:\([0-9:]*\): .*/\1/p' |
+	tr '\n' ' ')
+is "$told" "1:1 2:12 4:13 6:3 7:1 8:8 8:18 9:26 " "all mistakes are told, each with its place"
+like "$err" "hint: did you mean 'COPY'" "and with its hint"
+run gpc --log-format json submit --dry-run several.yaml
+is "$(printf '%s\n' "$err" | grep -c '^{.*several\.yaml:.*}$')" 8 "as JSON each is a line of its own"
+{
+	echo 'run: echo'
+	for i in $(seq 1 30); do
+		echo "wrong$i: 1"
+	done
+} >text
+refused many 'there may be more' <text
+is "$(printf '%s\n' "$err" | grep -c '^gpucloud: many\.yaml')" 20 "their number is bounded"
 refused unclosed 'unclosed\.yaml:[0-9]+:[0-9]+:' <<'Y'
 run: [echo
 Y

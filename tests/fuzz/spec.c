@@ -2,6 +2,8 @@
  * same; so is one task through the JSON of job.json once it is resolved. */
 #include "fuzz.h"
 
+#include "base/vec.h"
+
 static const char *lookup(const char *name, void *arg)
 {
 	(void)arg;
@@ -97,6 +99,21 @@ static void resolve(struct gpc_spec_file *file)
 	if (whole)
 		check_file(file);
 }
+/* Going on after a mistake finds no other answer than stopping at it. */
+static void check_all(const uint8_t *data, size_t n, bool wrong)
+{
+	gpc_auto(gpc_spec_file) struct gpc_spec_file file = {0};
+	struct gpc_errors others = {0};
+	struct gpc_error err = {0};
+	int r = gpc_spec_parse_all((const char *)data, n, "job.yaml", &file,
+		&others, &err);
+
+	fuzz_check((r < 0) == wrong, "all mistakes are other than the first: %s",
+		err.msg);
+	for (size_t i = 0; i < others.n; i++)
+		fuzz_check(others.v[i].msg[0], "an error without a message");
+	gpc_vec_free(&others);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
@@ -105,8 +122,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 	if (gpc_spec_parse((const char *)data, n, "job.yaml", &file, &err) < 0) {
 		fuzz_check(err.msg[0], "an error without a message");
+		check_all(data, n, true);
 		return 0;
 	}
+	check_all(data, n, false);
 	fuzz_check(file.tasks.n > 0, "a file without a task");
 	check_file(&file);
 	if (gpc_spec_file_check_supported(&file, &err) < 0)

@@ -6,6 +6,7 @@
 
 #include "base/fd.h"
 #include "base/str.h"
+#include "base/vec.h"
 #include "dep/yaml.h"
 #include "model/gpu_alias.h"
 #include "model/spec.h"
@@ -629,6 +630,55 @@ TEST(bounds_large_input)
 	assert_has(err.msg, "too long to repeat");
 }
 
+/* Adds the first mistake after the others. */
+static void parse_all(const char *text, struct gpc_errors *others, int code)
+{
+	gpc_auto(gpc_spec_file) struct gpc_spec_file file = {0};
+	struct gpc_error err = {0};
+	int e = gpc_spec_parse_all(text, strlen(text), "job.yaml", &file, others,
+		&err);
+
+	assert_int_equal(e, -code);
+	assert_true(!e || err.msg[0]);
+	if (e)
+		*gpc_vec_push(others) = err;
+}
+
+/* Lists, alternatives and several tasks go on too; nothing is told twice, and what
+ * is only not built is told beside mistakes alone. */
+TEST(tells_all_mistakes)
+{
+	static const struct { const char *text; int code; size_t n; } rows[] = {
+		{"run: x\nlauncher: torchrun\n", 0, 0},
+		{"run: x\nlauncher: none\nnum_nodes: x\n", GPC_ECONFIG, 1},
+		{"run: x\nlauncher: torchrun\nnum_nodes: x\n",
+			GPC_EUNSUPPORTED, 2},
+		{"run: x\nservice: {replicas: x, ports: []}\n",
+			GPC_EUNSUPPORTED, 1},
+		{"run: [x]\n---\nrun: x\n---\nname: [x]\nrun: {a: b}\n",
+			GPC_ECONFIG, 3},
+		{"resources:\n  any_of:\n  - {cpus: x, memory: y}\n  - z\n"
+			"  - {infra: local}\n", GPC_ECONFIG, 3},
+		{"artifacts:\n- {to: x}\n- y\n- {path: a, to: b}\n- {pth: a}\n",
+			GPC_ECONFIG, 3},
+		{"envs: {a-b: x, c: [d], e: f}\nlimits: {idle: {for: 3, x: 1}}\n",
+			GPC_ECONFIG, 4},
+		{"run: x\nrun: y\nz: 1\n", GPC_ECONFIG, 1},
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct gpc_errors all = {0};
+
+		parse_all(rows[i].text, &all, rows[i].code);
+		if (all.n != rows[i].n)
+			print_message("%s", rows[i].text);
+		for (size_t k = 0; k < all.n && all.n != rows[i].n; k++)
+			print_message("%s\n", all.v[k].msg);
+		assert_int_equal(all.n, rows[i].n);
+		gpc_vec_free(&all);
+	}
+}
+
 TEST(bounds_substitution)
 {
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
@@ -667,6 +717,7 @@ int main(void)
 		cmocka_unit_test(survives_damage),
 		cmocka_unit_test(bounds_large_input),
 		cmocka_unit_test(bounds_substitution),
+		cmocka_unit_test(tells_all_mistakes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
