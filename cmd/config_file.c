@@ -128,7 +128,8 @@ int gpc_config_file_write(const struct gpc_config_file *f, const char *text,
 	if (r) {
 		gpc_hint(err, "XDG_CONFIG_HOME or HOME names the place of the user's "
 			"file, --project takes the one beside the work");
-		return r == -GPC_ENOTFOUND ? gpc_recode(err, GPC_ECONFIG) : r;
+		return r == -GPC_ENOTFOUND || r == -GPC_ECONFLICT ?
+			gpc_recode(err, GPC_ECONFIG) : r;
 	}
 	take_lock(&lock);
 	r = check_unchanged(f, err);

@@ -139,6 +139,16 @@ static int read_project(struct loading *l)
 		text.len, PROJECT_FILE, l->warnings, l->err);
 }
 
+/* An option that is wrong is a matter of the command line. */
+static int set_by_option(struct loading *l, enum gpc_config_key key,
+	const char *value, const char *option)
+{
+	int r = value ? gpc_config_set(l->c, key, GPC_FROM_OPTION, value, option,
+		l->err) : 0;
+
+	return r == -GPC_ECONFIG ? gpc_recode(l->err, GPC_EUSAGE) : r;
+}
+
 static int read_outside(struct loading *l)
 {
 	const struct gpc_config_ask *ask = l->ask;
@@ -150,13 +160,10 @@ static int read_outside(struct loading *l)
 	if (!r && (ask->command || ask->every_command))
 		r = gpc_config_strays(environ, inside_job(), l->warnings,
 			l->err);
-	if (!r && ask->store)
-		r = gpc_config_set(l->c, GPC_CONFIG_STORE, GPC_FROM_OPTION,
-			ask->store, "--store", l->err);
-	if (!r && ask->profile)
-		r = gpc_config_set(l->c, GPC_CONFIG_PROFILE, GPC_FROM_OPTION,
-			ask->profile, "--profile", l->err);
-	return r;
+	if (!r)
+		r = set_by_option(l, GPC_CONFIG_STORE, ask->store, "--store");
+	return r ? r : set_by_option(l, GPC_CONFIG_PROFILE, ask->profile,
+		"--profile");
 }
 
 /* Last, when everything that may name one has been read. */

@@ -70,6 +70,12 @@ int gpc_input_read(const char *word, size_t max,
 	struct stat st;
 	int fd = STDIN_FILENO;
 
+	if (!*word) {
+		(void)gpc_fail(err, GPC_EUSAGE, "the name of the file to read is "
+			"empty");
+		gpc_hint(err, "in a script: is its variable set?");
+		return -GPC_EUSAGE;
+	}
 	if (!is_stdin) {
 		int r = gpc_open(word, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0,
 			&own, err);

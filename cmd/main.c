@@ -306,11 +306,11 @@ static int start(struct gpc_cmd *c, int argc, char **argv,
 	return dispatch(c, first.argc, argv + (argc - first.argc), err);
 }
 
-/* Its further lines stand below its first. */
-static void say_hint(struct gpc_talk *talk, const char *hint)
+/* Further lines stand below the first, so that none can pass for an error of its
+ * own: what is said may hold names from outside. */
+static void say_lines(struct gpc_talk *talk, const char *lead, const char *text)
 {
-	struct gpc_str rest = gpc_str_of(hint), line;
-	const char *lead = "  hint: ";
+	struct gpc_str rest = gpc_str_of(text), line;
 
 	while (gpc_str_split(&rest, '\n', &line)) {
 		gpc_say(talk, "%s%.*s", lead, (int)line.len, line.ptr);
@@ -320,6 +320,7 @@ static void say_hint(struct gpc_talk *talk, const char *hint)
 
 static void print_error(struct gpc_cmd *c, const struct gpc_error *err)
 {
+	gpc_autostr *words = gpc_error_words(err);
 	struct gpc_talk talk = c->talk;
 
 	talk.quiet = false;
@@ -329,14 +330,10 @@ static void print_error(struct gpc_cmd *c, const struct gpc_error *err)
 			"", err->hint);
 		return;
 	}
-	if (err->request_id[0] && !strstr(err->msg, err->request_id))
-		gpc_say(&talk, "gpucloud: %s (request %s)", err->msg,
-			err->request_id);
-	else
-		gpc_say(&talk, "gpucloud: %s", err->msg[0] ? err->msg :
-			gpc_code_to_str(err->code));
+	say_lines(&talk, "gpucloud: ", *words ? words :
+		gpc_code_to_str(err->code));
 	if (err->hint[0])
-		say_hint(&talk, err->hint);
+		say_lines(&talk, "  hint: ", err->hint);
 }
 
 /* Our reader has gone: end as every filter does, without a word. */

@@ -99,7 +99,7 @@ static int read_spec(const char *word, const struct gpc_cancel *cancel,
 	if (r == -GPC_ENOTFOUND)
 		gpc_hint(err, "`gpucloud init` writes a spec; a program runs "
 			"by `gpucloud submit -- PROGRAM ...`");
-	if (!r || r == -GPC_ECANCELED)
+	if (!r || r == -GPC_ECANCELED || r == -GPC_EUSAGE)
 		return r;
 	if (err && err->sys == EISDIR)
 		gpc_hint(err, "name the spec in it: gpucloud submit %s%sjob.yaml", word,

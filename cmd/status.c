@@ -426,7 +426,7 @@ static int show_one(struct gpc_cmd *c, struct watched *w,
 	int r;
 
 	if (!s->store)
-		return gpc_fail(err, GPC_ENOTFOUND, "there is no job %s, and "
+		return gpc_fail(err, GPC_ENOTFOUND, "there is no job \"%s\", and "
 			"no store at %s", c->argv[0], c->store_url);
 	if (!o->watch)
 		r = gpc_view_find(s, c->argv[0], &v, err);

@@ -89,7 +89,8 @@ static int make_state(const struct gpc_place *p, struct gpc_error *err)
 		return 0;
 	gpc_hint(err, "nodes of this machine and the supervisor's lock lie there: "
 		"make it writable, or name another folder by XDG_STATE_HOME");
-	return r == -GPC_ENOTFOUND ? gpc_recode(err, GPC_ECONFIG) : r;
+	return r == -GPC_ENOTFOUND || r == -GPC_ECONFLICT ?
+		gpc_recode(err, GPC_ECONFIG) : r;
 }
 
 /* --- the store ------------------------------------------------------------- */

@@ -104,6 +104,19 @@ refused deep 'deep\.yaml|depth|nest' <text
 refused huge 'huge\.yaml|size|large|MiB' <text
 rm text
 
+for words in 'submit|--dry-run|' 'submit|--dry-run|--env-file=|--|true' 'status|--store=' \
+	'status|--profile='; do
+	IFS='|'
+	# shellcheck disable=SC2086 # an empty last word is the one that counts
+	set -- $words
+	unset IFS
+	[ "$words" != 'submit|--dry-run|' ] || set -- submit --dry-run ''
+	run gpc "$@"
+	is "$rc" 2 "$words: an empty word is a mistake of the command line"
+	like "$err" "empty" "$words: and called so"
+done
+run gpc submit --dry-run --workdir "$(printf 'x\ngpucloud: all is well')" -- true
+unlike "$err" '^gpucloud: all is well' "a name's second line is no message of ours"
 run gpc submit --dry-run missing.yaml
 is "$rc" 3 "a missing spec file: exit 3" || note "$err"
 like "$err" 'missing\.yaml' "a missing spec file is named"
