@@ -58,6 +58,12 @@ static int check_values(const char *name, const struct key *k,
 	if (items->n != 1 && !k->extra.list)
 		return gpc_fail(err, GPC_EUSAGE, "%s takes one value, not %zu",
 			name, items->n);
+	for (size_t i = 0; i < items->n && !r; i++) {
+		/* the file is YAML, which holds nothing else */
+		if (!gpc_utf8_valid(items->v[i], strlen(items->v[i])))
+			r = gpc_fail(err, GPC_ECONFIG, "config set: %s: \"%s\" is "
+				"not UTF-8", name, items->v[i]);
+	}
 	for (size_t i = 0; i < items->n && !r; i++)
 		r = k->index >= 0 ? gpc_config_check(
 			(enum gpc_config_key)k->index, items->v[i],

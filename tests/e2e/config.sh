@@ -189,6 +189,9 @@ run gpc config set submit.secret TOKEN_A TOKEN_B=hidden
 is "$rc" 3 "a secret's value is refused"
 like "$err" "submit.secret: expected NAME or NAME=@FILE" "with what is taken"
 unlike "$err" hidden "and not shown"
+run gpc config set owner "$(printf 'a\377')"
+is "$rc" 3 "so is what is not UTF-8"
+like "$err" 'owner: "a\\xff" is not UTF-8' "and called so"
 printf 'b-value\n' >b.txt
 run gpc config set submit.secret TOKEN_A TOKEN_B=@b.txt
 run gpc submit --dry-run count.yaml
