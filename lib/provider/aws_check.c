@@ -6,6 +6,7 @@
 
 #include "base/time.h"
 #include "provider/aws_launch.h"
+#include "provider/aws_place.h"
 #include "provider/aws_quota.h"
 #include "provider/aws_regions.h"
 #include "provider/aws_tables.h"
@@ -24,7 +25,7 @@ struct checking {
 	bool needs_profile;             /* the store is in a bucket */
 	bool has_profile;
 	char *image;
-	char *vpc;                      /* the default one; or NULL */
+	struct gpc_aws_subnet subnet;    /* where machines would be; vpc "": nowhere */
 };
 
 static struct gpc_check_line *add(struct checking *c, const char *what)
@@ -98,28 +99,18 @@ static void check_image(struct checking *c)
 static void check_network(struct checking *c)
 {
 	struct gpc_check_line *l = add(c, "network");
-	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
-	gpc_autoptr(gpc_xml) *xml = NULL;
 	struct gpc_error why = {0};
-	const char *vpc;
-	int r;
+	int r = gpc_aws_place_find(c->aws, c->region, &c->subnet, &why);
 
-	gpc_pairs_add(&p, "Filter.1.Name", "is-default");
-	gpc_pairs_add(&p, "Filter.1.Value.1", "true");
-	r = gpc_aws_ec2(c->aws, &(struct gpc_aws_call){ .region = c->region,
-		.action = "DescribeVpcs", .params = &p, .repeatable = true }, &xml,
-		&why);
-	vpc = gpc_xml_text(xml, "vpcSet/item/vpcId");
-	if (r == 0 && !*vpc) {
-		r = gpc_fail(&why, GPC_ECONFIG, "%s has no default VPC", c->region);
-		gpc_hint(&why, "make one: aws ec2 create-default-vpc --region %s",
-			c->region);
-	}
+	if (r == -GPC_ENOTFOUND)
+		gpc_recode(&why, GPC_ECONFIG);
 	judge(l, r, &why);
+	if (r == -GPC_ECAPACITY)        /* there may be room later */
+		l->state = GPC_LINE_WARNING;
 	if (r < 0)
 		return;
-	l->found = gpc_str_printable(vpc, strnlen(vpc, 40));
-	c->vpc = gpc_strdup(vpc);
+	l->found = c->subnet.own ? gpc_format("%.40s, by its tag", c->subnet.id) :
+		gpc_str_printable(c->subnet.vpc, strlen(c->subnet.vpc));
 }
 
 static void add_tag(struct gpc_pairs *p, int n, const char *kind)
@@ -148,6 +139,8 @@ static void fill_launch(const struct checking *c, bool spot, struct gpc_pairs *p
 	add_tag(p, 1, "instance");
 	add_tag(p, 2, "volume");
 	add_tag(p, 3, "network-interface");
+	if (c->subnet.own)
+		gpc_pairs_add(p, "SubnetId", c->subnet.id);
 	if (!spot)
 		return;
 	add_tag(p, 4, "spot-instances-request");
@@ -188,12 +181,12 @@ static void check_ports(struct checking *c)
 	struct gpc_error why = {0};
 	int r;
 
-	if (!c->vpc) {
+	if (!c->subnet.vpc[0]) {
 		l->state = GPC_LINE_WARNING;
-		gpc_fail(&l->why, GPC_ECONFIG, "cannot be tried without a VPC");
+		gpc_fail(&l->why, GPC_ECONFIG, "cannot be tried without a network");
 		return;
 	}
-	gpc_pairs_add(&p, "VpcId", c->vpc);
+	gpc_pairs_add(&p, "VpcId", c->subnet.vpc);
 	gpc_pairs_add(&p, "GroupName", "gpucloud-check");
 	gpc_pairs_add(&p, "GroupDescription", "gpucloud: never made");
 	gpc_pairs_add(&p, "DryRun", "true");
@@ -300,6 +293,5 @@ int gpc_aws_check(struct gpc_provider *p, struct gpc_aws *aws,
 		check_quota(&c, i);
 	check_prices(&c);
 	free(c.image);
-	free(c.vpc);
 	return 0;
 }

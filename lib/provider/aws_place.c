@@ -13,11 +13,10 @@
 	"set resources.network_tier: standard"
 #define CARDS_MAX 64
 
-struct subnet { char id[64], vpc[64]; bool own, public; int64_t free; };
 struct found {
-	struct subnet best;             /* of the zone; id "": none with room */
+	struct gpc_aws_subnet best;             /* of the zone; id "": none with room */
 	bool any, full;                 /* in the region; in the zone, but no room */
-	const char *zone;
+	const char *zone;               /* NULL: any */
 	int count;
 };
 
@@ -39,13 +38,13 @@ static bool is_true(const struct gpc_xml *item, const char *name)
 /* Own ones first; of several the one with most room. */
 static void consider(struct found *f, const struct gpc_xml *x)
 {
-	struct subnet s = { .own = is_tagged(x, GPC_AWS_OWN_TAG),
+	struct gpc_aws_subnet s = { .own = is_tagged(x, GPC_AWS_OWN_TAG),
 		.public = is_true(x, "mapPublicIpOnLaunch") };
 
 	if (!s.own && !is_true(x, "defaultForAz"))
 		return;
 	f->any = true;
-	if (!gpc_eq(gpc_xml_text(x, "availabilityZone"), f->zone))
+	if (f->zone && !gpc_eq(gpc_xml_text(x, "availabilityZone"), f->zone))
 		return;
 	if (gpc_parse_i64(gpc_xml_text(x, "availableIpAddressCount"), 0,
 		1 << 24, "availableIpAddressCount", &s.free, NULL) < 0)
@@ -73,11 +72,10 @@ static int read_subnets(void *arg, const struct gpc_xml *page,
 	return 0;
 }
 
-static int find_subnet(struct gpc_aws *aws, const struct gpc_launch *l,
-	struct subnet *ret_s, struct gpc_error *err)
+static int find_subnet(struct gpc_aws *aws, const char *region, const char *zone,
+	int count, struct gpc_aws_subnet *ret_s, struct gpc_error *err)
 {
-	const char *region = l->offer.region;
-	struct found f = { .zone = l->offer.zone, .count = l->count };
+	struct found f = { .zone = zone, .count = count };
 	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
 	int r = gpc_aws_ec2_pages(aws, region, "DescribeSubnets", &p,
 		read_subnets, &f, err);
@@ -90,13 +88,19 @@ static int find_subnet(struct gpc_aws *aws, const struct gpc_launch *l,
 	if (f.any)
 		return gpc_fail(err, GPC_ECAPACITY, f.full ? "no subnet of %s has "
 			"%d free addresses" : "%s has no subnet for its %d",
-			l->offer.zone, l->count);
+			zone ? zone : region, count);
 	gpc_fail(err, GPC_ENOTFOUND, "%s has neither a default network nor a subnet "
 		"with the tag " GPC_AWS_OWN_TAG, region);
 	gpc_hint(err, "make one (aws ec2 create-default-vpc --region %s), or tag "
 		"subnets of yours (aws ec2 create-tags --resources subnet-... "
 		"--tags Key=" GPC_AWS_OWN_TAG ",Value=)", region);
 	return -GPC_ENOTFOUND;
+}
+
+int gpc_aws_place_find(struct gpc_aws *aws, const char *region,
+	struct gpc_aws_subnet *ret_s, struct gpc_error *err)
+{
+	return find_subnet(aws, region, NULL, 1, ret_s, err);
 }
 
 /* Those of the network that bear the tag; none: its default group. */
@@ -176,7 +180,7 @@ static struct gpc_json *cards_json(int64_t cards, int64_t efa)
 
 /* Several interfaces get no public address, and the store has to be reached. */
 static int check_way_out(struct gpc_aws *aws, const char *region,
-	const struct subnet *s, struct gpc_error *err)
+	const struct gpc_aws_subnet *s, struct gpc_error *err)
 {
 	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
 	gpc_autoptr(gpc_xml) *xml = NULL;
@@ -202,7 +206,7 @@ static int check_way_out(struct gpc_aws *aws, const char *region,
 }
 
 static int add_efa(struct gpc_aws *aws, const struct gpc_launch *l,
-	const struct subnet *s, const char *name, struct gpc_strv *groups,
+	const struct gpc_aws_subnet *s, const char *name, struct gpc_strv *groups,
 	struct gpc_json *to, struct gpc_error *err)
 {
 	int64_t cards = 0, efa = 0;
@@ -234,8 +238,9 @@ int gpc_aws_place(struct gpc_aws *aws, const struct gpc_launch *l,
 	bool efa = t->efa && (best || (nodes > 1 && !tier));
 	bool cluster = nodes > 1 && (best || efa);
 	gpc_auto(gpc_strv) struct gpc_strv groups = {0};
-	struct subnet s;
-	int r = find_subnet(aws, l, &s, err);
+	struct gpc_aws_subnet s;
+	int r = find_subnet(aws, l->offer.region, l->offer.zone, l->count, &s,
+		err);
 
 	if (r == 0 && (s.own || efa))
 		r = find_groups(aws, l->offer.region, s.vpc, &groups, err);

@@ -138,6 +138,16 @@ with_key NOBUY ec2:RunInstances "$GPUCLOUD_BIN" check aws
 is "$rc" 4 "check: who may not buy is told"
 like "$err" "not authorized to perform: ec2:RunInstances" "the action is named"
 control config '{"ec2": {"quotas": {"us-east-1/L-417A185B": 0, "us-east-1/L-7212CCBC": 0}}}' >/dev/null
+control config '{"ec2": {"default_vpc": false, "vpcs": [{"id": "vpc-own",
+	"region": "us-west-2", "subnets": [
+	{"id": "subnet-own", "zone": "us-west-2b", "tags": {"gpucloud": ""}}]}]}}' >/dev/null
+run env GPUCLOUD_AWS_REGIONS=us-west-2 "$GPUCLOUD_BIN" check aws
+like "$out" "network +ok +subnet-own, by its tag" "check: a region's own subnet" || note "$out$err"
+like "$out" "launch +ok +permitted" "check: a machine may be launched there"
+run env GPUCLOUD_AWS_REGIONS=eu-central-1 "$GPUCLOUD_BIN" check aws
+is "$rc" 3 "check: a region without any network"
+like "$err" "eu-central-1 has neither a default network nor a subnet" "check: which it says"
+control config '{"ec2": {"default_vpc": true, "vpcs": []}}' >/dev/null
 run gpc check aws -o json
 is "$rc:$(printf '%s' "$out" | jq -r '.rows[] | select(.name == "aws quota of P") | .state')" 0:warning \
 	"check: a quota of nothing is a warning"
