@@ -212,6 +212,7 @@ static int pump(struct gpc_follow *f, bool at_end, bool *ret_any,
 	*ret_any = false;
 	if (!f->reader)
 		return 0;
+	gpc_log_note(f->reader, &f->view.state);
 	return gpc_log_pump(f->reader, f->attempt, f->num_nodes, at_end,
 		put_log, f, ret_any, err);
 }
@@ -308,8 +309,11 @@ int gpc_follow_new(struct gpc_cmd *c, struct gpc_session *s, const char *job,
 		struct gpc_log_options log = {
 			.rank = -1, .tail = -1,
 			.from_attempt = options->from_attempt,
+			.lead = gpc_log_leads(f->num_nodes),
 			.prefix = f->num_nodes > 1 && !options->json,
 		};
+
+		f->watching.one = log.lead;
 		f->reader = gpc_log_reader_new(s, job, &log);
 	}
 	*ret_f = gpc_steal(&f);

@@ -93,6 +93,19 @@ static char *update_text(const struct gpc_event *e)
 		list);
 }
 
+static char *released_text(const struct gpc_event *e)
+{
+	const char *id = gpc_json_get_str(e->data, "id");
+	const struct gpc_json *x = gpc_json_first(gpc_json_get(e->data, "also"));
+	size_t n = 0;
+
+	for (; x; x = gpc_json_next(x))
+		n++;
+	return n ? gpc_format("node %s is released, and %zu more",
+		id ? id : "?", n) :
+		gpc_format("node %s is released", id ? id : "?");
+}
+
 static char *detail(const struct gpc_event *e, bool verbose)
 {
 	const char *text;
@@ -123,9 +136,7 @@ static char *detail(const struct gpc_event *e, bool verbose)
 		return verbose && e->by ? gpc_format("supervised by %s", e->by)
 			: NULL;
 	case GPC_EVENT_RELEASED:
-		text = gpc_json_get_str(e->data, "id");
-		return verbose ? gpc_format("node %s is released",
-			text ? text : "?") : NULL;
+		return verbose ? released_text(e) : NULL;
 	default:
 		return verbose ? gpc_strdup(gpc_event_type_names[e->type]) :
 			NULL;

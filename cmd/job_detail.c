@@ -7,10 +7,12 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "cmd/job_gang.h"
 #include "cmd/job_metrics.h"
 #include "cmd/pause.h"
 #include "cmd/phrase.h"
 #include "cmd/wrap.h"
+#include "core/logs.h"
 #include "core/notify.h"
 #include "core/machine.h"
 #include "core/ports.h"
@@ -448,12 +450,16 @@ static const struct gpc_col node_cols[] = {
 static const struct gpc_table node_table = {"node", node_cols,
 	sizeof(struct gpc_node)};
 
+/* A thousand rows are read by nobody; wide shows them. */
 static void add_nodes(struct detail *d, const struct gpc_job_state *st)
 {
 	if (d->r || !st->nodes.n)
 		return;
 	blank(d);
-	if (!d->r)
+	if (!d->r && d->c->out.format != GPC_OUT_WIDE &&
+		gpc_log_leads((int)st->nodes.n))
+		d->r = gpc_gang_rows(d->c, st, d->err);
+	else if (!d->r)
 		d->r = gpc_out_rows(&d->c->out, &node_table, st->nodes.v,
 			st->nodes.n, d->err);
 }
@@ -476,5 +482,7 @@ int gpc_job_detail(struct gpc_cmd *c, struct gpc_session *s,
 	add_tries(&d, &v->state);
 	add_refusals(&d, &v->state);
 	add_nodes(&d, &v->state);
+	if (!d.r && gpc_log_leads(v->state.num_nodes))
+		d.r = gpc_gang_last_lines(c, s, v, err);
 	return d.r;
 }

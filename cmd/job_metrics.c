@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "cmd/phrase.h"
 #include "record/keys.h"
+#include "record/roll.h"
 #include "record/stream.h"
 
 #define TAIL ((uint64_t)64 << 10)
@@ -87,6 +88,8 @@ int gpc_metrics_newest(struct gpc_store *s, const char *job, int attempt,
 {
 	gpc_auto(gpc_metric_list) struct gpc_metric_list l = {0};
 
+	if (gpc_roll_is_kept(num_nodes))
+		num_nodes = 1;          /* rank 0 speaks for all */
 	for (int rank = 0; rank < num_nodes; rank++) {
 		int r = read_rank(s, job, attempt, rank, &l, err);
 		if (r)

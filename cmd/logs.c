@@ -24,7 +24,7 @@ enum {
 };
 
 struct logs {
-	bool follow, timestamps, only_stderr, only_stdout;
+	bool follow, timestamps, only_stderr, only_stdout, all_ranks;
 	int rank, attempt, tail;
 	int64_t since;
 };
@@ -34,6 +34,8 @@ static const struct gpc_opt options[] = {
 		"go on until the job has ended"),
 	GPC_OPT_INT(0, "rank", struct logs, rank, "N", "only this rank",
 		.complete = GPC_COMPLETE_RANK, .key = GPC_OPT_NO_KEY),
+	GPC_OPT_FLAG(0, "all-ranks", struct logs, all_ranks,
+		"all, of 13 nodes and more as well", .key = GPC_OPT_NO_KEY),
 	GPC_OPT_INT(0, "attempt", struct logs, attempt, "N",
 		"only this attempt; by default all, in order", .min = 1,
 		.max = 1000000, .complete = GPC_COMPLETE_ATTEMPT,
@@ -59,6 +61,7 @@ struct reading {
 	char job[GPC_JOB_ID_SIZE];
 	struct gpc_log_reader *reader;
 	struct gpc_view view;
+	bool lead;              /* only some ranks are shown */
 };
 
 static int put(void *arg, int rank, int source, const void *data, size_t n,
@@ -90,6 +93,8 @@ static int load(struct reading *x, struct gpc_error *err)
 	gpc_view_clear(&x->view);
 	x->view = v;
 	v = (struct gpc_view){0};
+	if (x->reader)
+		gpc_log_note(x->reader, &x->view.state);
 	return 0;
 }
 
@@ -150,7 +155,8 @@ static int view_is_due(struct reading *x, int64_t since_ms, bool *ret_due,
 static int follow(struct reading *x, struct gpc_error *err)
 {
 	int64_t viewed = gpc_boot_ms(), ensured = 0;
-	struct gpc_watching watching = {0};
+	struct gpc_watching watching = { .rank = x->lead ? 0 : x->o->rank,
+		.one = x->lead || gpc_cmd_given(x->c, "rank") };
 	struct gpc_pace pace = {0};
 	gpc_key folder;
 
@@ -229,9 +235,13 @@ static void open_reader(struct reading *x)
 {
 	const struct logs *o = x->o;
 	bool one_rank = gpc_cmd_given(x->c, "rank");
+
+	x->lead = !one_rank && !o->all_ranks &&
+		gpc_log_leads(x->view.state.num_nodes);
 	struct gpc_log_options how = {
 		.attempt = o->attempt,
 		.rank = one_rank ? o->rank : -1,
+		.lead = x->lead,
 		.tail = gpc_cmd_given(x->c, "tail") ? o->tail : -1,
 		.since_ms = o->since,
 		.timestamps = o->timestamps,
@@ -242,6 +252,12 @@ static void open_reader(struct reading *x)
 	};
 
 	x->reader = gpc_log_reader_new(x->s, x->job, &how);
+	gpc_log_note(x->reader, &x->view.state);
+	if (x->lead) {
+		gpc_autostr *text = gpc_log_leads_text(x->view.state.num_nodes);
+
+		gpc_say(&x->c->talk, "gpucloud: %s", text);
+	}
 }
 
 static int run(struct gpc_cmd *c, struct gpc_error *err)

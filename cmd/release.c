@@ -244,11 +244,12 @@ static int collect(struct work *w, struct gpc_error *err)
 		return cannot_tell(w, err);
 	if (!r && w->s->store && o->orphans)
 		add_ended(w);
+	if (!r)
+		gpc_held_look(w->s, &w->held);
 	for (size_t i = 0; !r && i < w->held.n; i++) {
 		struct gpc_held *h = &w->held.v[i];
 		bool touch;
 
-		gpc_held_look(w->s, h);
 		if (in_scope(o, h, &touch))
 			add_held(w, h, touch);
 	}
@@ -290,12 +291,21 @@ static int release_by_tags(struct work *w, const char *job, int64_t until_ms,
 	struct gpc_error *err)
 {
 	struct gpc_held_list held = {0};
+	const struct gpc_held **go = NULL;
+	bool *left = NULL;
+	size_t n = 0;
 	int r = gpc_held_find(w->s, true, &held, err);
 
-	gpc_vec_each(h, &held) {
-		if (!r && gpc_eq(h->job, job))
-			r = gpc_held_release(w->s, h, left_ms(until_ms), err);
-	}
+	go = gpc_array(held.n + 1, sizeof(const struct gpc_held *));
+	left = gpc_array(held.n + 1, sizeof(*left));
+	gpc_vec_each(h, &held)
+		if (gpc_eq(h->job, job))
+			go[n++] = h;
+	if (!r)
+		r = gpc_held_release_all(w->s, go, n, left_ms(until_ms), left,
+			err);
+	free(go);
+	free(left);
 	gpc_held_clear(&held);
 	return r;
 }
@@ -358,12 +368,38 @@ static void finish_row(struct work *w, struct row *row, int64_t until_ms)
 	if (row->live)
 		r = gpc_release_finish(w->s, row->job, w->o->now,
 			left_ms(until_ms), &err);
-	else if (row->held)
-		r = gpc_held_release(w->s, row->held, left_ms(until_ms), &err);
 	if (r)
 		note_failure(w, row, &err, r);
 	else
 		row->result = gpc_strdup("released");
+}
+
+/* Nodes that are ended by their tags, all at once. */
+static void release_held(struct work *w, int64_t until_ms)
+{
+	const struct gpc_held **held = gpc_array(w->rows.n + 1,
+		sizeof(const struct gpc_held *));
+	struct row **rows = gpc_array(w->rows.n + 1, sizeof(struct row *));
+	bool *left = gpc_array(w->rows.n + 1, sizeof(*left));
+	struct gpc_error err = {0};
+	size_t n = 0;
+	int r;
+
+	gpc_vec_each(row, &w->rows) {
+		if (row->result || row->live || !row->held)
+			continue;
+		rows[n] = row;
+		held[n++] = row->held;
+	}
+	r = gpc_held_release_all(w->s, held, n, left_ms(until_ms), left, &err);
+	for (size_t i = 0; i < n; i++)
+		if (left[i])
+			note_failure(w, rows[i], &err, r);
+		else
+			rows[i]->result = gpc_strdup("released");
+	free(held);
+	free(rows);
+	free(left);
 }
 
 static void release_all(struct work *w)
@@ -376,6 +412,7 @@ static void release_all(struct work *w)
 		gpc_log(&w->c->log, GPC_WARN, "no job is ended: whoever "
 			"supervises one starts it again once the store is back");
 	cancel_all(w, until);
+	release_held(w, until);
 	gpc_vec_each(row, &w->rows) {
 		gpc_progress_text(p, row->job ? row->job : row->node);
 		finish_row(w, row, until);

@@ -11,6 +11,7 @@
 #include "cmd/phrase.h"
 #include "cmd/session_open.h"
 #include "cmd/watch.h"
+#include "core/logs.h"
 #include "core/view_cache.h"
 #include "record/index.h"
 #include "record/watching.h"
@@ -410,6 +411,7 @@ static int look_at_job(struct gpc_cmd *c, void *arg, struct gpc_buf *mark,
 
 	if (r)
 		return r;
+	w->watching.one = gpc_log_leads(v.state.num_nodes);
 	gpc_watching_renew(&w->watching, w->session->store, w->job);
 	*ret_over = gpc_job_status_is_end(v.state.status);
 	gpc_buf_addf(mark, "%lld %d %s", (long long)v.state.n,

@@ -18,7 +18,7 @@ PACKAGES="gcc libc6-dev binutils clang libclang-rt-14-dev meson ninja-build
 OPTIONAL="libclang-rt-14-dev" # absent elsewhere: fewer checks
 
 # What the end-to-end scripts show only slowly or not at all under sanitizers.
-NOT_SANITIZED="aws aws_group aws_supervise bundle chaos completion examples far_nodes far_store install quickstart soak"
+NOT_SANITIZED="aws aws_group aws_supervise bundle chaos completion examples far_nodes far_store gang install quickstart soak"
 # What takes half a minute and more runs under the sanitizers alone; --long does both.
 ONLY_SANITIZED="attack bad_input crash damage data_faults mounts paid recovery requests
 	store_faults"
@@ -31,10 +31,10 @@ NOT_SANITIZED_TESTS="lint/banned lint/crash lint/fake lint/headers lint/layering
 # the clock that is faked would be valgrind's (bad_input, manners); time or requests
 # are measured (far_store, logs, terminal, soak); valgrind dies of an execve that
 # fails, as for a huge environment (damage); examples and crash would take hours;
-# mounts, store_faults and stores run programs of other folders than the wrapped one; data and
+# gang, mounts, store_faults and stores run programs of other folders than the wrapped one; data and
 # data_faults move hundreds of MiB.
 NOT_MEMCHECKED="attack aws aws_group aws_supervise bad_input bundle chaos completion crash damage data data_faults examples
-	far_nodes far_store install logs manners mounts quickstart soak store_faults stores
+	far_nodes far_store gang install logs manners mounts quickstart soak store_faults stores
 	terminal"
 LONGEST="crash examples chaos soak store_faults aws aws_group aws_supervise far_nodes far_store recovery bad_input"
 ALONE="logs" # it measures

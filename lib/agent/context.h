@@ -136,6 +136,8 @@ struct gpc_agent {
 	int64_t unread_since_ms;      /* boot clock: the log's end is stored, and a
 	                               * pipe still has bytes; 0 = not so */
 	char *note;
+	unsigned rolled;              /* bits of enum gpc_roll_word that are put */
+	enum gpc_reason rolled_end;   /* what END said */
 	struct gpc_json *beat_extra;  /* further members of our beats */
 	int failed_rank;              /* another's, that ended us; -1 = none */
 	struct gpc_exit first_failed; /* rank 0: its exit; v = 0: none */

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "record/keys.h"
+#include "record/roll.h"
 
 enum { FACT_MAX = 256 * 1024 };
 
@@ -32,6 +33,54 @@ int gpc_agent_gpus(const struct gpc_agent *a)
 	return n;
 }
 
+static int enter(struct gpc_agent *a, enum gpc_roll_word word,
+	const char *value, struct gpc_error *err)
+{
+	int r;
+
+	if (a->rolled & 1u << word || !gpc_roll_is_kept(a->spec.num_nodes))
+		return 0;
+	r = gpc_roll_put(a->store, a->job.id, a->attempt, a->rank, word, value,
+		err);
+	if (r == 0)
+		a->rolled |= 1u << word;
+	return r;
+}
+
+/* An end that has become another one, since it could not be kept, is told again. */
+static int enter_end(struct gpc_agent *a, struct gpc_error *err)
+{
+	gpc_autostr *value = gpc_roll_end(a->exit.at_ms, a->exit.reason,
+		a->failed_rank >= 0);
+	int r;
+
+	if (a->rolled_end != a->exit.reason)
+		a->rolled &= ~(1u << GPC_ROLL_END);
+	r = enter(a, GPC_ROLL_END, value, err);
+	if (r == 0)
+		a->rolled_end = a->exit.reason;
+	return r;
+}
+
+/* How far this rank has come. */
+static int call_out(struct gpc_agent *a, struct gpc_error *err)
+{
+	int r = enter(a, GPC_ROLL_HERE, a->address, err);
+
+	if (r == 0 && a->phase == GPC_PHASE_RUN)
+		r = enter(a, GPC_ROLL_RUN, NULL, err);
+	if (r == 0 && a->exit_set)
+		r = enter_end(a, err);
+	if (r == 0 && a->phase == GPC_PHASE_DONE)
+		r = enter(a, GPC_ROLL_DONE, NULL, err);
+	return r;
+}
+
+int gpc_agent_enter_ready(struct gpc_agent *a, struct gpc_error *err)
+{
+	return enter(a, GPC_ROLL_READY, NULL, err);
+}
+
 void gpc_agent_beat(struct gpc_agent *a)
 {
 	char boot[64];
@@ -46,8 +95,9 @@ void gpc_agent_beat(struct gpc_agent *a)
 	gpc_key key;
 
 	a->beat_due_ms = gpc_boot_ms() + GPC_AGENT_BEAT_MS;
-	gpc_key_rank(key, a->job.id, a->attempt, a->rank, "beat");
-	if (put_json(a, key, gpc_beat_write(&b), GPC_PUT_HINT, &err) < 0) {
+	gpc_key_beat(key, a->job.id, a->attempt, a->rank);
+	if (put_json(a, key, gpc_beat_write(&b), GPC_PUT_HINT, &err) < 0 ||
+		call_out(a, &err) < 0) {
 		a->beat_due_ms = gpc_boot_ms() + 2000;
 		gpc_agent_say(a, GPC_WARN, "beat: %s", err.msg);
 	}
@@ -146,7 +196,12 @@ static int put_end(struct gpc_agent *a, int rank, const struct gpc_exit *x,
 
 int gpc_agent_put_exit(struct gpc_agent *a, struct gpc_error *err)
 {
-	return put_end(a, a->rank, &a->exit, err);
+	int r = enter_end(a, err);
+
+	if (r == 0)
+		r = put_end(a, a->rank, &a->exit, err);
+	return r < 0 ? r : enter(a, GPC_ROLL_EXIT, a->exit.log_cut ? "cut" :
+		NULL, err);
 }
 
 int gpc_agent_put_verdict(struct gpc_agent *a, const struct gpc_exit *x,
@@ -162,7 +217,7 @@ int gpc_agent_get_beat(struct gpc_agent *a, int rank, struct gpc_beat *ret_b,
 	gpc_key key;
 	int r;
 
-	gpc_key_rank(key, a->job.id, a->attempt, rank, "beat");
+	gpc_key_beat(key, a->job.id, a->attempt, rank);
 	r = get_fact(a, key, &b, ret_found, err);
 	return r < 0 || !*ret_found ? r
 		: gpc_beat_parse(b.data, b.len, ret_b, err);

@@ -14,6 +14,11 @@ void gpc_agent_phase(struct gpc_agent *a, enum gpc_phase phase);
 void gpc_agent_tell_failed(struct gpc_agent *a, int rank,
 	enum gpc_reason reason);
 
+/* In a large gang (record/roll.h): this rank waits for the others. Beats tell the
+ * rest. */
+int gpc_agent_enter_ready(struct gpc_agent *a, struct gpc_error *err)
+	gpc_must_check;
+
 /* Both succeed when the object is there already: nobody else writes them. */
 int gpc_agent_put_exit(struct gpc_agent *a, struct gpc_error *err)
 	gpc_must_check;

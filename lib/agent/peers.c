@@ -19,9 +19,10 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "record/keys.h"
+#include "record/roll.h"
 
 enum { OTHERS_GRACE_MS = 15000, PEERS_MAX = 4 << 20, FAR_LOOK_MS = 1000,
-	SETTLE_MS = 500, SETTLE_FAR_MS = 2000 };
+	SETTLE_MS = 500, SETTLE_FAR_MS = 2000, SETTLE_GANG_MS = 5000 };
 
 /* Where a look costs money it is not taken with every turn of the loop. */
 static bool may_look(struct gpc_agent *a)
@@ -73,7 +74,48 @@ static void add_peer(struct gpc_peers *p, int rank, const char *address,
 	x->instance = gpc_strdup(instance);
 }
 
-/* Rank 0: false while a beat is missing. */
+/* By each one's first beat: false while one is missing. */
+static bool add_by_beats(struct gpc_agent *a, struct gpc_peers *p)
+{
+	for (int rank = 1; rank < a->spec.num_nodes; rank++) {
+		gpc_auto(gpc_beat) struct gpc_beat b = {0};
+		bool found = false;
+
+		if (gpc_agent_get_beat(a, rank, &b, &found, NULL) < 0 || !found
+			|| !b.address)
+			return false;
+		add_peer(p, rank, b.address, b.instance);
+	}
+	return true;
+}
+
+static const char *instance_of(const struct gpc_agent *a, int rank)
+{
+	gpc_vec_each(n, &a->state.nodes)
+		if (n->attempt == a->attempt && n->rank == rank)
+			return n->id;
+	return NULL;
+}
+
+/* Large gangs: the roll has the addresses, the journal the rest. */
+static bool add_by_roll(struct gpc_agent *a, struct gpc_peers *p)
+{
+	gpc_auto(gpc_roll) struct gpc_roll here = {0};
+
+	if (gpc_roll_call(a->store, a->job.id, a->attempt, a->spec.num_nodes,
+		GPC_ROLL_HERE, &here, NULL) < 0)
+		return false;
+	for (int rank = 1; rank < a->spec.num_nodes; rank++) {
+		const char *address = gpc_roll_of(&here, rank);
+
+		if (!address || !*address)
+			return false;
+		add_peer(p, rank, address, instance_of(a, rank));
+	}
+	return true;
+}
+
+/* Rank 0: false while somebody is missing. */
 static bool collect(struct gpc_agent *a)
 {
 	gpc_auto(gpc_peers) struct gpc_peers p = { .v = 1,
@@ -85,15 +127,9 @@ static bool collect(struct gpc_agent *a)
 	int r;
 
 	add_peer(&p, 0, a->address, a->node->id);
-	for (int rank = 1; rank < a->spec.num_nodes; rank++) {
-		gpc_auto(gpc_beat) struct gpc_beat b = {0};
-		bool found = false;
-
-		if (gpc_agent_get_beat(a, rank, &b, &found, NULL) < 0 || !found
-			|| !b.address)
-			return false;
-		add_peer(&p, rank, b.address, b.instance);
-	}
+	if (gpc_roll_is_kept(a->spec.num_nodes) ? !add_by_roll(a, &p) :
+		!add_by_beats(a, &p))
+		return false;
 	j = gpc_peers_write(&p);
 	text = gpc_json_print(j);
 	gpc_key_attempt(key, a->job.id, a->attempt, "peers.json");
@@ -159,6 +195,22 @@ static bool says(struct gpc_agent *a, int rank, const char *word)
 		&& gpc_json_bool_or(gpc_json_get(b.rest, word), false);
 }
 
+/* Rank 0: whether all others wait for it. */
+static bool all_ready(struct gpc_agent *a)
+{
+	gpc_auto(gpc_roll) struct gpc_roll ready = {0};
+
+	if (gpc_roll_is_kept(a->spec.num_nodes))
+		return gpc_roll_call(a->store, a->job.id, a->attempt,
+			a->spec.num_nodes, GPC_ROLL_READY, &ready, NULL) == 0 &&
+			ready.n - (gpc_roll_of(&ready, 0) != NULL) ==
+			a->spec.num_nodes - 1;
+	for (int rank = 1; rank < a->spec.num_nodes; rank++)
+		if (!says(a, rank, "ready"))
+			return false;
+	return true;
+}
+
 bool gpc_peers_barrier(struct gpc_agent *a)
 {
 	if (a->spec.num_nodes < 2 || !a->spec.recovery.barrier)
@@ -167,26 +219,31 @@ bool gpc_peers_barrier(struct gpc_agent *a)
 		return false;
 	if (a->rank != 0) {
 		say(a, "ready");
-		return says(a, 0, "go");
+		return gpc_agent_enter_ready(a, NULL) == 0 && says(a, 0, "go");
 	}
-	for (int rank = 1; rank < a->spec.num_nodes; rank++)
-		if (!says(a, rank, "ready"))
-			return false;
+	if (!all_ready(a))
+		return false;
 	say(a, "go");
 	return true;
 }
 
 /* --- while the program runs ----------------------------------------------- */
 
+/* Whether x, of `rank`, failed before what is known. One that was stopped since
+ * another had failed names that one. */
+static bool is_earlier(const struct gpc_exit *x, int rank,
+	const struct gpc_exit *first)
+{
+	return x->reason != GPC_REASON_COMPLETED && x->rank == rank &&
+		(!first->v || x->at_ms < first->at_ms);
+}
+
 /* Rank 0: reads the other ranks' exits; how many there are, and the first that
  * is no success. *log_cut takes the first word of a log without its end, unless
  * there is one. */
-static bool look_at_exits(struct gpc_agent *a, struct gpc_exit *ret_failed,
+static bool look_at_each(struct gpc_agent *a, struct gpc_exit *ret_failed,
 	int *ret_n_ended, char **log_cut)
 {
-	bool failed = false;
-
-	*ret_n_ended = 0;
 	for (int rank = 1; rank < a->spec.num_nodes; rank++) {
 		gpc_auto(gpc_exit) struct gpc_exit x = {0};
 		bool found = false;
@@ -196,13 +253,81 @@ static bool look_at_exits(struct gpc_agent *a, struct gpc_exit *ret_failed,
 		(*ret_n_ended)++;
 		if (!*log_cut)
 			gpc_set_str(log_cut, x.log_cut);
-		if (failed || x.reason == GPC_REASON_COMPLETED)
+		if (!is_earlier(&x, rank, ret_failed))
 			continue;
-		x.rank = rank;
+		gpc_exit_clear(ret_failed);
 		*ret_failed = x;
 		x = (struct gpc_exit){0};
-		failed = true;
 	}
+	return ret_failed->v != 0;
+}
+
+/* Large gangs: the roll tells of a program's end before its exit.json does, which is
+ * asked for its words. */
+static bool call_ends(struct gpc_agent *a, struct gpc_exit *ret_failed)
+{
+	gpc_auto(gpc_roll) struct gpc_roll ends = {0};
+	gpc_auto(gpc_exit) struct gpc_exit x = {0};
+	bool found = false;
+	int64_t at_ms = 0;
+	enum gpc_reason reason = GPC_REASON_NONE;
+	int rank;
+
+	if (gpc_roll_call(a->store, a->job.id, a->attempt, a->spec.num_nodes,
+		GPC_ROLL_END, &ends, NULL) < 0)
+		return false;
+	free(ends.values[0]);
+	ends.values[0] = NULL;  /* our own */
+	rank = gpc_roll_first_failed(&ends, &at_ms, &reason);
+	if (rank < 0)
+		return false;
+	if (gpc_agent_get_exit(a, rank, &x, &found, NULL) < 0 || !found)
+		x = (struct gpc_exit){ .v = 1, .phase = GPC_PHASE_RUN,
+			.reason = reason, .at_ms = at_ms };
+	x.rank = rank;
+	*ret_failed = x;
+	x = (struct gpc_exit){0};
+	return true;
+}
+
+/* Those whose log lacks its end say so there. */
+static int call_exits(struct gpc_agent *a, char **log_cut)
+{
+	gpc_auto(gpc_roll) struct gpc_roll exits = {0};
+
+	if (gpc_roll_call(a->store, a->job.id, a->attempt, a->spec.num_nodes,
+		GPC_ROLL_EXIT, &exits, NULL) < 0)
+		return 0;
+	for (int rank = 1; !*log_cut && rank < exits.num_nodes; rank++) {
+		gpc_auto(gpc_exit) struct gpc_exit x = {0};
+		bool found = false;
+
+		if (exits.values[rank] && *exits.values[rank] &&
+			gpc_agent_get_exit(a, rank, &x, &found, NULL) == 0)
+			gpc_set_str(log_cut, x.log_cut);
+	}
+	return exits.n - (gpc_roll_of(&exits, 0) != NULL);
+}
+
+/* What ended and failed so far; log_cut and ret_n_ended are of all that are through,
+ * and may both be NULL. */
+static bool look_at_exits(struct gpc_agent *a, struct gpc_exit *ret_failed,
+	int *ret_n_ended, char **log_cut)
+{
+	gpc_autostr *cut = NULL;
+	int n = 0;
+	bool failed;
+
+	if (!gpc_roll_is_kept(a->spec.num_nodes)) {
+		failed = look_at_each(a, ret_failed, &n, log_cut ? log_cut :
+			&cut);
+	} else {
+		if (log_cut)            /* first: what has an exit has an end */
+			n = call_exits(a, log_cut);
+		failed = call_ends(a, ret_failed);
+	}
+	if (ret_n_ended)
+		*ret_n_ended = n;
 	return failed;
 }
 
@@ -219,10 +344,8 @@ static void stop_for(struct gpc_agent *a, int rank, enum gpc_reason reason)
 static void watch_as_leader(struct gpc_agent *a)
 {
 	gpc_auto(gpc_exit) struct gpc_exit x = {0};
-	gpc_autostr *log_cut = NULL;  /* asked for again when all have ended */
-	int n;
 
-	if (!look_at_exits(a, &x, &n, &log_cut))
+	if (!look_at_exits(a, &x, NULL, NULL))
 		return;
 	gpc_agent_tell_failed(a, x.rank, x.reason);
 	gpc_exit_clear(&a->first_failed);
@@ -295,10 +418,15 @@ static bool settle_as_leader(struct gpc_agent *a, int64_t now_ms)
 		&a->exit.log_cut);
 	bool all = n_ended == a->spec.num_nodes - 1;
 
-	/* What ended first is the cause; the others' ends followed from it. */
-	if (a->first_failed.v)
+	/* What ended first is the cause; the others' ends followed from it. What
+	 * was seen first may have had more to say since. */
+	if (a->first_failed.v && other_failed &&
+		other.rank == a->first_failed.rank)
+		verdict = &other;
+	else if (a->first_failed.v)
 		verdict = &a->first_failed;
-	else if (a->exit.reason == GPC_REASON_COMPLETED && other_failed)
+	else if (other_failed && (a->exit.reason == GPC_REASON_COMPLETED ||
+		other.at_ms < a->exit.at_ms))
 		verdict = &other;
 	if (!verdict->log_cut)
 		gpc_set_str(&verdict->log_cut, a->exit.log_cut);
@@ -310,6 +438,14 @@ static bool settle_as_leader(struct gpc_agent *a, int64_t now_ms)
 	return all && put_verdict(a, verdict, now_ms);
 }
 
+static int64_t settle_ms(const struct gpc_agent *a)
+{
+	if (!gpc_store_is_far(a->store))
+		return SETTLE_MS;
+	return a->rank && gpc_roll_is_kept(a->spec.num_nodes) ? SETTLE_GANG_MS :
+		SETTLE_FAR_MS;
+}
+
 bool gpc_peers_settled(struct gpc_agent *a, int64_t now_ms)
 {
 	gpc_auto(gpc_exit) struct gpc_exit verdict = {0};
@@ -317,8 +453,7 @@ bool gpc_peers_settled(struct gpc_agent *a, int64_t now_ms)
 
 	if (now_ms < a->retry_ms)
 		return false;
-	a->retry_ms = now_ms + (gpc_store_is_far(a->store) ? SETTLE_FAR_MS
-		: SETTLE_MS);
+	a->retry_ms = now_ms + settle_ms(a);
 	if (a->rank == 0)
 		return settle_as_leader(a, now_ms);
 	if (gpc_agent_get_exit(a, -1, &verdict, &found, NULL) == 0 && found)

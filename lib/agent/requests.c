@@ -62,7 +62,12 @@ static void leave(struct gpc_agent *a, enum gpc_reason reason, bool save,
 
 static void on_released(struct gpc_agent *a, const struct gpc_event *e)
 {
-	if (gpc_eq(gpc_json_get_str(e->data, "id"), a->node->id))
+	const struct gpc_json *x = gpc_json_first(gpc_json_get(e->data, "also"));
+	bool ours = gpc_eq(gpc_json_get_str(e->data, "id"), a->node->id);
+
+	for (; !ours && x; x = gpc_json_next(x))
+		ours = gpc_eq(gpc_json_get_str(x, "id"), a->node->id);
+	if (ours)
 		leave(a, GPC_REASON_NODE_LOST, false, "this node was released");
 }
 

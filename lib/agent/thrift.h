@@ -5,8 +5,9 @@
 /* How long log bytes gather before they are put: 10 s, or 1 s while somebody reads
  * along, and up to 120 s so that the requests of a node that costs
  * micros_per_hour stay under 1 % of that (5 % while watched). 0: it costs nothing,
- * and neither rule holds. */
-int64_t gpc_thrift_log_ms(int64_t micros_per_hour, bool watched);
+ * and neither rule holds. Of several nodes each has its share of what they ask of each
+ * other. */
+int64_t gpc_thrift_log_ms(int64_t micros_per_hour, int num_nodes, bool watched);
 /* Looks whether somebody reads along and has the log wait accordingly; nothing to
  * do on a store that appends. */
 void gpc_thrift_tick(struct gpc_agent *a, int64_t now_ms);

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "base/vec.h"
 #include "record/keys.h"
+#include "record/roll.h"
 #include "record/stream.h"
 
 #define CHUNK ((size_t)1 << 20)
@@ -27,11 +28,13 @@ struct log_part {               /* one rank of one attempt */
 	struct source_line lines[3];     /* by source */
 	struct gpc_buf chunk;            /* read, and not yet delivered */
 };
+struct failed_rank { int attempt, rank; };
 struct gpc_log_reader {
 	struct gpc_session *session;
 	char *job;
 	struct gpc_log_options options;
 	GPC_VEC(struct log_part *) parts;
+	GPC_VEC(struct failed_rank) failed;      /* for options.lead */
 };
 struct log_out { gpc_log_fn *fn; void *arg; };
 
@@ -65,8 +68,54 @@ void gpc_log_reader_free(struct gpc_log_reader *r)
 	gpc_vec_each(p, &r->parts)
 		part_free(*p);
 	gpc_vec_free(&r->parts);
+	gpc_vec_free(&r->failed);
 	free(r->job);
 	free(r);
+}
+
+/* --- which ranks -------------------------------------------------------------- */
+bool gpc_log_leads(int num_nodes)
+{
+	return gpc_roll_is_kept(num_nodes);
+}
+
+char *gpc_log_leads_text(int num_nodes)
+{
+	return gpc_format("%d ranks: this is what rank 0 writes, and the rank that "
+		"fails first; `logs --rank N` shows another one, `--all-ranks` all",
+		num_nodes);
+}
+
+static bool has_failed(const struct gpc_log_reader *r, int attempt, int rank)
+{
+	gpc_vec_each(x, &r->failed)
+		if (x->attempt == attempt && x->rank == rank)
+			return true;
+	return false;
+}
+
+static void note_failed(struct gpc_log_reader *r, int attempt, int rank,
+	enum gpc_reason reason)
+{
+	if (reason == GPC_REASON_NONE || reason == GPC_REASON_COMPLETED ||
+		has_failed(r, attempt, rank))
+		return;
+	*gpc_vec_push(&r->failed) = (struct failed_rank){ attempt, rank };
+}
+
+void gpc_log_note(struct gpc_log_reader *r, const struct gpc_job_state *st)
+{
+	gpc_vec_each(t, &st->tries)
+		note_failed(r, t->n, t->rank, t->reason);
+	if (gpc_job_status_is_end(st->status))
+		note_failed(r, st->attempt, st->rank, st->reason);
+}
+
+static bool is_shown(const struct gpc_log_reader *r, int attempt, int rank)
+{
+	if (r->options.rank >= 0)
+		return r->options.rank == rank;
+	return !r->options.lead || rank == 0 || has_failed(r, attempt, rank);
 }
 
 /* --- marks ------------------------------------------------------------------ */
@@ -393,7 +442,7 @@ int gpc_log_pump(struct gpc_log_reader *r, int attempt, int num_nodes,
 	*ret_any = false;
 	for (int a = first; rc == 0 && a <= last; a++) {
 		for (int rank = 0; rc == 0 && rank < num_nodes; rank++) {
-			if (o->rank >= 0 && o->rank != rank)
+			if (!is_shown(r, a, rank))
 				continue;
 			rc = pump_part(r, find_part(r, a, rank),
 				at_end || a < attempt, &out, ret_any, err);

@@ -5,11 +5,14 @@
 
 #include "base/buf.h"
 #include "core/session.h"
+#include "model/job.h"
 
 struct gpc_log_options {
 	int attempt;                  /* 0 = all, in order */
 	int from_attempt;             /* 0 = all; else only this and later ones */
 	int rank;                     /* -1 = all */
+	bool lead;                    /* only rank 0, and those that failed first,
+	                               * as gpc_log_note knows */
 	int64_t tail;                 /* last N lines of each; -1 = all */
 	int64_t since_ms;             /* wall; 0 = all */
 	bool timestamps;              /* RFC 3339 before each line */
@@ -22,6 +25,12 @@ typedef int gpc_log_fn(void *arg, int rank, int source, const void *data,
 struct gpc_log_reader;                /* opaque */
 struct gpc_log_reader *gpc_log_reader_new(struct gpc_session *s,
 	const char *job, const struct gpc_log_options *options);
+/* Of many nodes' logs nobody reads all at once, and each look at a thousand takes its
+ * time: whether only some are shown unless asked for, and what to say then; owned. */
+bool gpc_log_leads(int num_nodes);
+char *gpc_log_leads_text(int num_nodes);
+/* Which rank of each attempt failed first, as far as st tells. */
+void gpc_log_note(struct gpc_log_reader *r, const struct gpc_job_state *st);
 /* Delivers all that is there now; *ret_any = something came. New attempts and
  * ranks are picked up as `attempt` and `num_nodes` say. at_end: the job is
  * over, so lines without an end are delivered too. */

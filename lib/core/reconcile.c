@@ -9,20 +9,27 @@
 int gpc_reconcile(struct gpc_session *s, int *ret_n, struct gpc_error *err)
 {
 	struct gpc_held_list l = {0};
-	int n = 0;
+	const struct gpc_held **go = NULL;
+	bool *left = NULL;
+	size_t n = 0;
 	int r = gpc_held_find(s, false, &l, err);
 
-	for (size_t i = 0; r == 0 && i < l.n; i++) {
-		const struct gpc_held *h = &l.v[i];
-
-		if (!h->orphan || h->foreign || h->draining)
+	go = gpc_array(l.n + 1, sizeof(const struct gpc_held *));
+	left = gpc_array(l.n + 1, sizeof(*left));
+	gpc_vec_each(h, &l) {
+		if (r < 0 || !h->orphan || h->foreign || h->draining)
 			continue;
 		gpc_log(s->log, GPC_INFO, "ends orphan %s %s: %s", h->provider,
 			h->id, h->why);
-		r = gpc_held_release(s, h, RELEASE_MS, err);
-		n += r == 0;
+		go[n++] = h;
 	}
+	if (r == 0)
+		r = gpc_held_release_all(s, go, n, RELEASE_MS, left, err);
+	*ret_n = 0;
+	for (size_t i = 0; i < n; i++)
+		*ret_n += !left[i];
+	free(go);
+	free(left);
 	gpc_held_clear(&l);
-	*ret_n = n;
 	return r;
 }

@@ -20,6 +20,7 @@
 
 #define ENDED "its job has ended"
 #define POLL_MS 100
+#define NAMED_MOST 8            /* nodes, in an error */
 #define FAR_POLL_MS 2000        /* a cloud counts calls */
 #define FAR_LEAST_MS 300        /* where each look costs money */
 #define FAR_MOST_MS 2000
@@ -44,28 +45,61 @@ static bool store_is_there(struct gpc_session *s)
 	return gpc_store_head(s->store, "store.json", NULL, NULL) == 0;
 }
 
+/* What a job's journal says, read once for all of its nodes. */
+struct known {
+	char *job;
+	int r;                  /* of the reading */
+	struct gpc_journal j;
+};
+struct all_known { GPC_VEC(struct known *) v; };
+
+static void all_known_clear(struct all_known *all)
+{
+	gpc_vec_each(k, &all->v) {
+		free((*k)->job);
+		gpc_journal_clear(&(*k)->j);
+		free(*k);
+	}
+	gpc_vec_free(&all->v);
+}
+
+/* Its journal too: a supervisor may have written on to what is gone. */
+static const struct known *know(struct gpc_session *s, struct all_known *all,
+	const char *job)
+{
+	struct known *k;
+	gpc_key key;
+
+	gpc_vec_each(x, &all->v)
+		if (gpc_eq((*x)->job, job))
+			return *x;
+	k = gpc_alloc(sizeof(*k));
+	*gpc_vec_push(&all->v) = k;
+	k->job = gpc_strdup(job);
+	gpc_journal_init(&k->j, s->store, job, "");
+	k->r = gpc_store_head(s->store, gpc_key_job(key, job), NULL, NULL);
+	if (k->r == 0)
+		k->r = gpc_journal_refresh(&k->j, NULL, NULL);
+	return k;
+}
+
 /* Why nothing needs this node, or NULL when a job does or it cannot be told. */
-static char *orphan_reason(struct gpc_session *s, const char *provider,
-	const struct gpc_instance *x, struct gpc_held *h)
+static char *orphan_reason(struct gpc_session *s, struct all_known *all,
+	const char *provider, const struct gpc_instance *x, struct gpc_held *h)
 {
 	const char *job = h->job;
-	gpc_auto(gpc_journal) struct gpc_journal j = {0};
-	const struct gpc_job_state *st = &j.state;
-	gpc_key key;
-	int r;
+	const struct gpc_job_state *st;
+	const struct known *k;
 
 	if (!s->store)
 		return NULL;
 	if (!job)
 		return gpc_strdup("it names no job");
-	gpc_journal_init(&j, s->store, job, "");
-	/* Its journal too: a supervisor may have written on to what is gone. */
-	r = gpc_store_head(s->store, gpc_key_job(key, job), NULL, NULL);
-	if (r == 0)
-		r = gpc_journal_refresh(&j, NULL, NULL);
-	if (r == -GPC_ENOTFOUND && store_is_there(s))
+	k = know(s, all, job);
+	st = &k->j.state;
+	if (k->r == -GPC_ENOTFOUND && store_is_there(s))
 		return gpc_strdup("its job is not in this store");
-	if (r < 0)
+	if (k->r < 0)
 		return NULL;
 	gpc_vec_each(n, &st->nodes) {
 		if (!gpc_eq(n->provider, provider) || !gpc_eq(n->id, x->id))
@@ -109,8 +143,9 @@ static char *way_reason(struct gpc_session *s, const char *job)
 	return r == 0 && gpc_job_state_is_over(&j.state) ? gpc_strdup(ENDED) : NULL;
 }
 
-static void add_held(struct gpc_session *s, const char *provider,
-	const struct gpc_instance *x, bool way, struct gpc_held_list *l)
+static void add_held(struct gpc_session *s, struct all_known *all,
+	const char *provider, const struct gpc_instance *x, bool way,
+	struct gpc_held_list *l)
 {
 	struct gpc_held *h = gpc_vec_push(l);
 
@@ -123,7 +158,7 @@ static void add_held(struct gpc_session *s, const char *provider,
 	h->foreign = !gpc_eq(h->owner, s->place.owner.hash);
 	h->way = way;
 	h->why = way ? way_reason(s, h->job) :
-		orphan_reason(s, provider, x, h);
+		orphan_reason(s, all, provider, x, h);
 	h->orphan = h->why != NULL;
 }
 
@@ -136,20 +171,61 @@ static bool has_ended(struct gpc_session *s, const char *job)
 		gpc_job_status_is_end(v.state.status);
 }
 
-void gpc_held_look(struct gpc_session *s, struct gpc_held *h)
+/* What was found for one node holds for the others of its job. */
+struct looked { bool asked_end, ended, asked_silent; };
+
+static bool looks_at(const struct gpc_session *s, const struct gpc_held *h)
 {
-	if (!s->store || !h->job)
-		return;
-	if (!h->orphan && has_ended(s, h->job)) {
+	return s->store && h->job;
+}
+
+static void look(struct gpc_session *s, const struct gpc_held_list *l,
+	struct looked *all, size_t i)
+{
+	struct gpc_held *h = &l->v[i];
+	struct looked *me = &all[i];
+
+	for (size_t k = 0; k < i; k++) {
+		if (!looks_at(s, &l->v[k]) || !gpc_eq(l->v[k].job, h->job))
+			continue;
+		if (all[k].asked_end)
+			*me = (struct looked){ .asked_end = true,
+				.ended = all[k].ended,
+				.asked_silent = me->asked_silent };
+		if (!all[k].asked_silent)
+			continue;
+		me->asked_silent = true;
+		h->silent_ms = l->v[k].silent_ms;
+	}
+	if (!h->orphan && !me->asked_end) {
+		me->asked_end = true;
+		me->ended = has_ended(s, h->job);
+	}
+	if (!h->orphan && me->ended) {
 		h->orphan = h->draining = true;
 		h->why = gpc_strdup(ENDED);
 	}
-	if (h->draining)
+	if (!h->draining) {
+		h->silent_ms = 0;
+	} else if (!me->asked_silent) {
+		me->asked_silent = true;
 		h->silent_ms = gpc_supervisor_silent_since(s, h->job);
+	}
 }
 
-static int find_of_provider(struct gpc_session *s, const char *name,
-	bool thorough, struct gpc_held_list *l, struct gpc_error *err)
+void gpc_held_look(struct gpc_session *s, struct gpc_held_list *l)
+{
+	struct looked *all = gpc_array(l->n + 1, sizeof(*all));
+
+	for (size_t i = 0; i < l->n; i++)
+		if (looks_at(s, &l->v[i]))
+			look(s, l, all, i);
+	free(all);
+}
+
+static int find_of_provider(struct gpc_session *s, struct all_known *all,
+	const char *name, bool thorough, struct gpc_held_list *l,
+	struct gpc_error *err)
 {
 	struct gpc_provider_context ctx;
 	gpc_autoptr(gpc_provider) *p = NULL;
@@ -167,12 +243,12 @@ static int find_of_provider(struct gpc_session *s, const char *name,
 		if (x->state == GPC_INSTANCE_GONE &&
 			!(p->ops->caps & GPC_PROVIDER_LISTS_AT_ONCE))
 			continue;
-		add_held(s, name, x, false, l);
+		add_held(s, all, name, x, false, l);
 	}
 	if (p->ops->ways)
 		r = p->ops->ways(p, &ways, err);
 	gpc_vec_each(x, &ways)
-		add_held(s, name, x, true, l);
+		add_held(s, all, name, x, true, l);
 	return gpc_wrap(err, r, "provider %s", name);
 }
 
@@ -180,12 +256,14 @@ int gpc_held_find(struct gpc_session *s, bool thorough,
 	struct gpc_held_list *ret_l, struct gpc_error *err)
 {
 	struct gpc_held_list l = {0};
+	struct all_known all = {0};
 	size_t n = 0;
 	const char *const *names = gpc_provider_names(&n);
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n; i++)
-		r = find_of_provider(s, names[i], thorough, &l, err);
+		r = find_of_provider(s, &all, names[i], thorough, &l, err);
+	all_known_clear(&all);
 	if (r < 0) {
 		gpc_held_clear(&l);
 		return r;
@@ -240,47 +318,125 @@ int gpc_held_add_ended(struct gpc_session *s, struct gpc_held_list *l,
 	return r;
 }
 
-static int still_there(struct gpc_provider *p, const struct gpc_held *h,
-	bool *ret_there, struct gpc_error *err)
+/* --- releasing ------------------------------------------------------------------ */
+
+/* Those of one provider and kind that are still to go. */
+struct batch {
+	struct gpc_provider *p;
+	const struct gpc_held *const *h;
+	size_t n;
+	bool *of, *left;         /* of it; still there */
+	bool way;
+};
+
+static size_t count_left(const struct batch *b, struct gpc_strv *ids)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->n; i++) {
+		if (!b->of[i] || !b->left[i])
+			continue;
+		n++;
+		if (ids)
+			gpc_strv_add(ids, b->h[i]->id);
+	}
+	return n;
+}
+
+static int look_what_is_left(struct batch *b, struct gpc_error *err)
 {
 	gpc_auto(gpc_instances) struct gpc_instances found = {0};
-	const char *id = h->id;
-	int r = h->way ? p->ops->ways(p, &found, err) :
-		p->ops->list(p, &found, err);
+	int r = b->way ? b->p->ops->ways(b->p, &found, err) :
+		b->p->ops->list(b->p, &found, err);
 
-	*ret_there = false;
-	gpc_vec_each(x, &found) {
-		if (gpc_eq(x->id, id))
-			*ret_there = x->state != GPC_INSTANCE_GONE;
+	for (size_t i = 0; r == 0 && i < b->n; i++) {
+		bool there = false;
+
+		if (!b->of[i] || !b->left[i])
+			continue;
+		gpc_vec_each(x, &found)
+			if (gpc_eq(x->id, b->h[i]->id))
+				there = x->state != GPC_INSTANCE_GONE;
+		b->left[i] = there;
 	}
 	return r;
+}
+
+static int release_batch(struct batch *b, const char *provider, int64_t until,
+	struct gpc_error *err)
+{
+	int r = 0;
+
+	while (r == 0) {
+		gpc_auto(gpc_strv) struct gpc_strv ids = {0};
+		size_t n = count_left(b, &ids);
+
+		if (!n)
+			return 0;
+		r = b->p->ops->destroy(b->p, (const char *const *)ids.v, ids.n,
+			err);
+		GPC_CRASH("release.destroyed");
+		if (r == 0)
+			r = look_what_is_left(b, err);
+		n = count_left(b, NULL);
+		if (r < 0 || !n)
+			return r;
+		if (gpc_boot_ms() >= until)
+			return gpc_fail(err, GPC_ETIMEOUT,
+				"%s %s is still there%s", provider, ids.v[0],
+				n > 1 ? ", and others" : "");
+		gpc_sleep_ms(b->p->ops->caps & GPC_PROVIDER_THIS_HOST ? POLL_MS :
+			FAR_POLL_MS);
+	}
+	return r;
+}
+
+int gpc_held_release_all(struct gpc_session *s, const struct gpc_held *const *h,
+	size_t n, int64_t timeout_ms, bool *ret_left, struct gpc_error *err)
+{
+	bool *done = gpc_array(n + 1, sizeof(*done));
+	bool *of = gpc_array(n + 1, sizeof(*of));
+	int64_t until = gpc_boot_ms() + timeout_ms;
+	int first = 0;
+
+	for (size_t i = 0; i < n; i++)
+		ret_left[i] = true;
+	for (size_t i = 0; i < n; i++) {
+		struct gpc_provider_context ctx;
+		gpc_autoptr(gpc_provider) *p = NULL;
+		struct batch b = { .h = h, .n = n, .of = of, .left = ret_left,
+			.way = h[i]->way };
+		struct gpc_error why = {0};
+		int r;
+
+		if (done[i])
+			continue;
+		for (size_t k = 0; k < n; k++) {
+			of[k] = !done[k] && h[k]->way == b.way &&
+				gpc_eq(h[k]->provider, h[i]->provider);
+			done[k] = done[k] || of[k];
+		}
+		r = gpc_session_provider(s, h[i]->provider, &ctx, &p, &why);
+		b.p = p;
+		if (r == 0)
+			r = release_batch(&b, h[i]->provider, until, &why);
+		if (r < 0 && first == 0) {
+			first = r;
+			if (err)
+				*err = why;
+		}
+	}
+	free(done);
+	free(of);
+	return first;
 }
 
 int gpc_held_release(struct gpc_session *s, const struct gpc_held *h,
 	int64_t timeout_ms, struct gpc_error *err)
 {
-	struct gpc_provider_context ctx;
-	gpc_autoptr(gpc_provider) *p = NULL;
-	int64_t until = gpc_boot_ms() + timeout_ms;
-	const char *id = h->id;
-	int r = gpc_session_provider(s, h->provider, &ctx, &p, err);
+	bool left;
 
-	while (r == 0) {
-		bool there = false;
-
-		r = p->ops->destroy(p, &id, 1, err);
-		GPC_CRASH("release.destroyed");
-		if (r == 0)
-			r = still_there(p, h, &there, err);
-		if (r < 0 || !there)
-			return r;
-		if (gpc_boot_ms() >= until)
-			return gpc_fail(err, GPC_ETIMEOUT,
-				"%s %s is still there", h->provider, id);
-		gpc_sleep_ms(p->ops->caps & GPC_PROVIDER_THIS_HOST ? POLL_MS :
-			FAR_POLL_MS);
-	}
-	return r;
+	return gpc_held_release_all(s, &h, 1, timeout_ms, &left, err);
 }
 
 int gpc_held_tidy(struct gpc_session *s, size_t *ret_n, struct gpc_error *err)
@@ -306,12 +462,19 @@ int gpc_held_tidy(struct gpc_session *s, size_t *ret_n, struct gpc_error *err)
 static char *unreleased(const struct gpc_view *v)
 {
 	gpc_auto(gpc_strv) struct gpc_strv ids = {0};
+	size_t more = 0;
 
 	gpc_vec_each(n, &v->state.nodes) {
-		if (n->status != GPC_NODE_RELEASED)
+		if (n->status == GPC_NODE_RELEASED)
+			continue;
+		if (ids.n >= NAMED_MOST)
+			more++;
+		else
 			gpc_strv_addf(&ids, "%s %s", n->provider ? n->provider :
 				"node", n->id);
 	}
+	if (more)
+		gpc_strv_addf(&ids, "and %zu more", more);
 	return gpc_strv_join(&ids, ", ");
 }
 

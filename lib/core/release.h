@@ -32,13 +32,18 @@ int gpc_held_find(struct gpc_session *s, bool thorough,
  * gone. */
 int gpc_held_add_ended(struct gpc_session *s, struct gpc_held_list *l,
 	struct gpc_error *err) gpc_must_check;
-/* For people: whether the job of a node that seems needed has ended by what its
+/* For people: whether the jobs of nodes that seem needed have ended by what their
  * agents say (orphan and draining then, though no supervisor wrote it down yet),
- * and who keeps the node of an ended job from being given back. */
-void gpc_held_look(struct gpc_session *s, struct gpc_held *h);
+ * and who keeps the nodes of ended jobs from being given back. */
+void gpc_held_look(struct gpc_session *s, struct gpc_held_list *l);
 /* Ends one and waits until its provider confirms absence. */
 int gpc_held_release(struct gpc_session *s, const struct gpc_held *h,
 	int64_t timeout_ms, struct gpc_error *err) gpc_must_check;
+/* The same of all of these, those of one provider at a time by one call of it. Says
+ * of each whether it is left, or may be; with the first error. */
+int gpc_held_release_all(struct gpc_session *s, const struct gpc_held *const *h,
+	size_t n, int64_t timeout_ms, bool *ret_left,
+	struct gpc_error *err) gpc_must_check;
 /* Ends what providers made beside nodes of this store and no node uses any more.
  * *ret_n: how much that was. */
 int gpc_held_tidy(struct gpc_session *s, size_t *ret_n,

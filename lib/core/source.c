@@ -170,17 +170,27 @@ const struct gpc_seen *gpc_supervision_seen(struct gpc_supervision *sv,
 	return NULL;
 }
 
-int gpc_supervision_destroy(struct gpc_supervision *sv,
-	const struct gpc_node *n, struct gpc_error *err)
+int gpc_supervision_destroy_all(struct gpc_supervision *sv,
+	const char *provider, const struct gpc_strv *ids, struct gpc_error *err)
 {
 	struct gpc_source *s = NULL;
-	const char *id = n->id;
-	int r = gpc_supervision_source(sv, n->provider, &s, err);
+	int r = gpc_supervision_source(sv, provider, &s, err);
 
 	if (r == 0)
-		r = s->provider->ops->destroy(s->provider, &id, 1, err);
+		r = s->provider->ops->destroy(s->provider,
+			(const char *const *)ids->v, ids->n, err);
 	GPC_CRASH("supervise.destroyed");
 	if (s)
 		gpc_source_spoil(s);
-	return gpc_wrap(err, r, "release %s", id);
+	return gpc_wrap(err, r, "release %s%s", ids->v[0], ids->n > 1 ?
+		" and others" : "");
+}
+
+int gpc_supervision_destroy(struct gpc_supervision *sv,
+	const struct gpc_node *n, struct gpc_error *err)
+{
+	gpc_auto(gpc_strv) struct gpc_strv ids = {0};
+
+	gpc_strv_add(&ids, n->id);
+	return gpc_supervision_destroy_all(sv, n->provider, &ids, err);
 }

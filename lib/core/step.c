@@ -17,6 +17,7 @@
 #include "record/job.h"
 #include "record/keys.h"
 #include "record/recover.h"
+#include "record/roll.h"
 #include "record/update.h"
 
 #define MAX_ACTIONS 4200
@@ -29,6 +30,7 @@
 #define FAR_BESIDE_MS 4000      /* while somebody else holds it */
 #define FAR_RUN_LEAST_MS 1000
 #define FAR_RUN_MOST_MS 5000
+#define FAR_GANG_LEAST_MS 3000  /* each look is a list, of one page or more */
 #define REOPENED_MS 10000
 #define STEP_MS 2000
 
@@ -119,11 +121,15 @@ static bool released_already(const struct gpc_job_state *st,
 	const struct gpc_json *data)
 {
 	const char *id = gpc_json_get_str(data, "id");
+	const struct gpc_json *also = gpc_json_first(gpc_json_get(data, "also"));
 
 	gpc_vec_each(x, &st->nodes) {
-		if (id && gpc_eq(x->id, id))
-			return x->status == GPC_NODE_RELEASED;
+		if (id && gpc_eq(x->id, id) && x->status != GPC_NODE_RELEASED)
+			return false;
 	}
+	for (; also; also = gpc_json_next(also))
+		if (!released_already(st, also))
+			return false;
 	return true;
 }
 
@@ -208,9 +214,12 @@ int gpc_supervision_end(struct gpc_supervision *sv, enum gpc_reason reason,
 }
 
 /* --- step ------------------------------------------------------------------ */
+/* done: kinds that were done for all nodes with the first of them. */
 static int act(struct gpc_supervision *sv, const struct gpc_action *a,
-	bool *watched, bool *progressed, struct gpc_error *err)
+	size_t n, unsigned *done, bool *progressed, struct gpc_error *err)
 {
+	if (*done & 1u << a->kind)
+		return 0;
 	switch (a->kind) {
 	case GPC_ACTION_ATTEMPT:
 		return gpc_supervision_attempt(sv, a->uncounted, progressed,
@@ -222,16 +231,15 @@ static int act(struct gpc_supervision *sv, const struct gpc_action *a,
 	case GPC_ACTION_VOID:
 		return gpc_supervision_void(sv, a->index, progressed, err);
 	case GPC_ACTION_RELEASE:
-		return gpc_supervision_release(sv, a->index, progressed, err);
+		*done |= 1u << a->kind;
+		return gpc_supervision_release(sv, a, n, progressed, err);
 	case GPC_ACTION_END:
 		if (a->reason == GPC_REASON_CANCELLED)
 			return gpc_supervision_cancelled(sv, progressed, err);
 		return gpc_supervision_end(sv, a->reason, a->code, a->signal,
 			a->rank, progressed, err);
 	case GPC_ACTION_WATCH:
-		if (*watched)   /* one look sees all nodes */
-			return 0;
-		*watched = true;
+		*done |= 1u << a->kind;
 		return gpc_supervision_watch(sv, progressed, err);
 	}
 	return 0;
@@ -243,11 +251,11 @@ static int act_on_all(struct gpc_supervision *sv, bool *progressed,
 	struct gpc_action *actions = gpc_array(MAX_ACTIONS, sizeof(*actions));
 	size_t n = gpc_state_next(&sv->journal.state, &sv->policy,
 		gpc_wall_ms(), actions, MAX_ACTIONS);
-	bool watched = false;
+	unsigned done = 0;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n && !*progressed; i++)
-		r = act(sv, &actions[i], &watched, progressed, err);
+		r = act(sv, &actions[i], n - i, &done, progressed, err);
 	free(actions);
 	return r;
 }
@@ -422,6 +430,8 @@ static int check_tether(struct gpc_supervision *sv, bool *progressed,
 static int64_t far_pause_ms(struct gpc_supervision *sv)
 {
 	bool runs = sv->journal.state.status == GPC_JOB_RUNNING;
+	int64_t run_ms = gpc_roll_is_kept(sv->journal.state.num_nodes) ?
+		FAR_GANG_LEAST_MS : FAR_RUN_LEAST_MS;
 	int64_t sign = 0;
 	bool news;
 
@@ -432,7 +442,7 @@ static int64_t far_pause_ms(struct gpc_supervision *sv)
 	news = sign != sv->paced_ms || sv->journal.state.n != sv->paced_n;
 	sv->paced_ms = sign;
 	sv->paced_n = sv->journal.state.n;
-	gpc_pace_set(&sv->pace, runs ? FAR_RUN_LEAST_MS : FAR_LEAST_MS,
+	gpc_pace_set(&sv->pace, runs ? run_ms : FAR_LEAST_MS,
 		runs ? FAR_RUN_MOST_MS : FAR_MOST_MS);
 	return gpc_pace_next(&sv->pace, news);
 }

@@ -100,6 +100,12 @@ struct gpc_supervision {
 	int failed_attempt;
 	int64_t checkpoints_ms;       /* boot clock of the last list */
 	int64_t outcome_ms;           /* boot clock: ends were looked for */
+	int64_t beats_ms, leader_ms;  /* boot clock, of a large gang: all beats were
+	                               * listed, rank 0's was read, */
+	int told_attempt;             /* whose first failing rank node_note names */
+	int64_t machines_ms;          /* what providers show was looked at, */
+	int64_t drained_ms;           /* those that have to go were looked at, */
+	int64_t ready_ms, gone_ms;    /* and nodes came or went */
 	struct gpc_pace pace;         /* where each look costs money */
 	int64_t paced_n, paced_ms;    /* the state and the newest sign of life
 	                               * at the step before */
@@ -223,9 +229,10 @@ int gpc_supervision_note_checkpoint(struct gpc_supervision *sv,
 bool gpc_supervision_last_words(struct gpc_supervision *sv,
 	const struct gpc_node *n, bool gone, struct gpc_exit *x, bool *ret_wait);
 
-/* drain.c */
-int gpc_supervision_release(struct gpc_supervision *sv, size_t node,
-	bool *progressed, struct gpc_error *err) gpc_must_check;
+/* drain.c: all nodes that have to go, as these actions name them. */
+int gpc_supervision_release(struct gpc_supervision *sv,
+	const struct gpc_action *actions, size_t n_actions, bool *progressed,
+	struct gpc_error *err) gpc_must_check;
 
 /* source.c */
 int gpc_supervision_source(struct gpc_supervision *sv, const char *provider,
@@ -241,6 +248,10 @@ int gpc_supervision_find(struct gpc_supervision *sv, const struct gpc_node *n,
 	struct gpc_error *err) gpc_must_check;
 int gpc_supervision_destroy(struct gpc_supervision *sv,
 	const struct gpc_node *n, struct gpc_error *err) gpc_must_check;
+/* Nodes of one provider, in one call of it. */
+int gpc_supervision_destroy_all(struct gpc_supervision *sv,
+	const char *provider, const struct gpc_strv *ids, struct gpc_error *err)
+	gpc_must_check;
 void gpc_supervision_close_sources(struct gpc_supervision *sv);
 
 /* What lists have shown of a node; NULL = nothing. */
@@ -256,5 +267,16 @@ struct gpc_paid {
 void gpc_supervision_paid(struct gpc_supervision *sv, const struct gpc_node *n,
 	const struct gpc_sight *sight, struct gpc_paid *ret);
 
+/* pulses.c: what is known of a rank of that attempt; valid until one of another
+ * attempt is asked for. */
 struct gpc_pulse *gpc_supervision_pulse(struct gpc_supervision *sv,
 	int attempt, int rank);
+/* The same of this attempt's, with a look at the store. */
+int gpc_supervision_read_pulse(struct gpc_supervision *sv, int rank,
+	struct gpc_pulse **ret_p, struct gpc_error *err) gpc_must_check;
+/* Of a node of a large gang that has to go; of any attempt. Never fails: what cannot
+ * be looked at stays as it was known. */
+const struct gpc_pulse *gpc_supervision_drained(struct gpc_supervision *sv,
+	const struct gpc_node *n);
+/* How long a large gang's news of the same kind are gathered for one event. */
+#define GPC_TOGETHER_MS 10000

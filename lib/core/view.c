@@ -17,6 +17,7 @@
 #include "record/journal.h"
 #include "record/keys.h"
 #include "record/recover.h"
+#include "record/roll.h"
 #include "record/update.h"
 
 #define FULL_BYTES 16384        /* less takes no event */
@@ -151,10 +152,12 @@ static uint64_t count_of(const struct gpc_json *uploads, const char *name)
 }
 
 /* What the nodes say: the note of the first rank that has one to tell, if there is none
- * yet, and what all have still to upload. */
+ * yet, and what all have still to upload. Of a large gang rank 0 speaks for all. */
 static void add_beats(struct gpc_session *s, struct gpc_view *v)
 {
-	for (int rank = 0; rank < v->state.num_nodes; rank++) {
+	int n = gpc_roll_is_kept(v->state.num_nodes) ? 1 : v->state.num_nodes;
+
+	for (int rank = 0; rank < n; rank++) {
 		gpc_auto(gpc_beat) struct gpc_beat beat = {0};
 		const struct gpc_json *uploads;
 		bool found = false;

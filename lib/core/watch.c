@@ -11,76 +11,49 @@
 #include "record/facts.h"
 #include "record/keys.h"
 #include "record/recover.h"
+#include "record/roll.h"
 
 #define BEAT_STALE_MS 180000
 #define BIRTH_STALE_MS 660000   /* machines take minutes to boot, and then wait for
                                  * their birth at most 10 */
 #define LIST_MS 1000
+#define LIST_GANG_MS 10000      /* a page for each 1,000 of them */
 #define CHECKPOINTS_MS 1000
 #define CHECKPOINTS_FAR_MS 30000
 #define OUTCOME_FAR_MS 15000    /* for an end of which no beat tells */
-#define PULSE_FAR_MS 250        /* one look of a step serves all of it */
 #define CANCEL_MARGIN_MS 60000
 #define CAUSE_MS 10000
 #define CAUSE_LIST_MS 100
 
-struct gpc_pulse *gpc_supervision_pulse(struct gpc_supervision *sv,
-	int attempt, int rank)
+/* Those of a large gang that begin at about the same time are one event, since each
+ * carries the state of all. */
+static bool may_wait_for_more(const struct gpc_supervision *sv, size_t n)
 {
-	struct gpc_pulse *p;
+	const struct gpc_job_state *st = &sv->journal.state;
+	size_t left = 0;
 
-	gpc_vec_each(x, &sv->pulses) {
-		if (x->attempt == attempt && x->rank == rank)
-			return x;
-	}
-	p = gpc_vec_push(&sv->pulses);
-	p->attempt = attempt;
-	p->rank = rank;
-	p->beat_n = -1;
-	p->changed_ms = gpc_boot_ms();
-	return p;
+	gpc_vec_each(x, &st->nodes)
+		left += x->attempt == st->attempt && x->status == GPC_NODE_CREATED;
+	return gpc_roll_is_kept(st->num_nodes) && n < left &&
+		gpc_boot_ms() - sv->ready_ms < GPC_TOGETHER_MS;
 }
 
-static int read_pulse(struct gpc_supervision *sv, int rank,
-	struct gpc_pulse **ret_p, struct gpc_error *err)
+static int note_ready(struct gpc_supervision *sv, struct gpc_json *ranks,
+	size_t n, bool *progressed, struct gpc_error *err)
 {
-	int attempt = sv->journal.state.attempt;
-	struct gpc_pulse *p = gpc_supervision_pulse(sv, attempt, rank);
-	gpc_auto(gpc_beat) struct gpc_beat beat = {0};
-	bool found = false;
-	int r;
+	gpc_autoptr(gpc_json) *all = ranks;
+	struct gpc_json *data;
 
-	*ret_p = p;
-	if (gpc_store_is_far(sv->session->store) && p->read_ms &&
-		gpc_boot_ms() - p->read_ms < PULSE_FAR_MS)
+	if (!n || may_wait_for_more(sv, n))
 		return 0;
-	r = gpc_facts_beat(sv->session->store, sv->job.id, attempt, rank,
-		&beat, &found, err);
-
-	if (r == 0)
-		p->read_ms = gpc_boot_ms();
-	if (r < 0 || !found || beat.n == p->beat_n)
-		return r;
-	p->beat_n = beat.n;
-	p->changed_ms = gpc_boot_ms();
-	p->phase = beat.phase;
-	if (gpc_store_is_far(sv->session->store) && (beat.note || rank == 0) &&
-		!gpc_eq(beat.note, sv->node_note)) {
-		gpc_set_str(&sv->node_note, beat.note);
-		sv->renewed_ms = 0;     /* let readers see it */
-	}
-	return 0;
-}
-
-static int note_ready(struct gpc_supervision *sv, const struct gpc_node *n,
-	bool *progressed, struct gpc_error *err)
-{
-	struct gpc_json *data = gpc_json_object();
-
+	sv->ready_ms = gpc_boot_ms();
 	sv->wait_since_ms = 0;          /* it was to be had, and lives */
 	gpc_pairs_clear(&sv->refused);
-	gpc_json_set_int(data, "attempt", n->attempt);
-	gpc_json_set_int(data, "rank", n->rank);
+	data = gpc_json_object();
+	gpc_json_set_int(data, "attempt", sv->journal.state.attempt);
+	gpc_json_set_int(data, "rank", gpc_json_int_or(gpc_json_first(all), 0));
+	if (n > 1)
+		gpc_json_set(data, "ranks", gpc_steal(&all));
 	return gpc_supervision_append(sv, GPC_EVENT_READY, data, progressed, err);
 }
 
@@ -113,23 +86,28 @@ static int watch_beats(struct gpc_supervision *sv, bool *progressed,
 {
 	const struct gpc_job_state *st = &sv->journal.state;
 	enum gpc_phase least = GPC_PHASE_DONE;
+	gpc_autoptr(gpc_json) *ranks = gpc_json_array();
+	size_t ready = 0;
+	int r;
 
 	for (size_t i = 0; i < st->nodes.n; i++) {
 		const struct gpc_node *n = &st->nodes.v[i];
 		struct gpc_pulse *p = NULL;
-		int r;
 
 		if (n->attempt != st->attempt || n->status == GPC_NODE_RELEASED)
 			continue;
-		r = read_pulse(sv, n->rank, &p, err);
+		r = gpc_supervision_read_pulse(sv, n->rank, &p, err);
 		if (r < 0)
 			return r;
 		if (p->phase < least || p->beat_n < 0)
 			least = p->beat_n < 0 ? GPC_PHASE_BOOT : p->phase;
-		if (p->beat_n >= 0 && n->status == GPC_NODE_CREATED)
-			return note_ready(sv, n, progressed, err);
+		if (p->beat_n < 0 || n->status != GPC_NODE_CREATED)
+			continue;
+		gpc_json_add(ranks, gpc_json_int(n->rank));
+		ready++;
 	}
-	return watch_phase(sv, least, progressed, err);
+	r = note_ready(sv, gpc_steal(&ranks), ready, progressed, err);
+	return r < 0 || *progressed ? r : watch_phase(sv, least, progressed, err);
 }
 
 int gpc_supervision_note_checkpoint(struct gpc_supervision *sv,
@@ -162,6 +140,21 @@ int gpc_supervision_note_checkpoint(struct gpc_supervision *sv,
 		progressed, err);
 }
 
+/* In large gangs by the roll as it was called last: the program's end is known
+ * before its words are. */
+static int has_ended(struct gpc_supervision *sv, int rank, bool *ret_has,
+	struct gpc_error *err)
+{
+	const struct gpc_job_state *st = &sv->journal.state;
+
+	if (!gpc_roll_is_kept(st->num_nodes))
+		return gpc_facts_has_exit(sv->session->store, sv->job.id,
+			st->attempt, rank, ret_has, err);
+	*ret_has = gpc_supervision_pulse(sv, st->attempt, rank)->phase >=
+		GPC_PHASE_SAVE;
+	return 0;
+}
+
 /* A rank's program fails soon after another rank's machine went away: that is
  * a lost node, not the program's error. So a failure of several ranks is only
  * believed once the others said how they ended, or had time to. */
@@ -181,8 +174,7 @@ static int look_for_cause(struct gpc_supervision *sv, struct gpc_exit *x,
 
 		if (n->attempt != st->attempt || n->rank == x->rank)
 			continue;
-		r = gpc_facts_has_exit(sv->session->store, sv->job.id,
-			st->attempt, n->rank, &said, err);
+		r = has_ended(sv, n->rank, &said, err);
 		if (r == 0 && said)
 			continue;
 		if (r == 0)
@@ -296,8 +288,13 @@ static int watch_machines(struct gpc_supervision *sv, bool *progressed,
 	struct gpc_error *err)
 {
 	const struct gpc_job_state *st = &sv->journal.state;
+	int64_t list_ms = gpc_roll_is_kept(st->num_nodes) ? LIST_GANG_MS : LIST_MS;
+	int64_t now = gpc_boot_ms();
 	int r = 0;
 
+	if (gpc_roll_is_kept(st->num_nodes) && now - sv->machines_ms < LIST_MS)
+		return 0;
+	sv->machines_ms = now;
 	for (size_t i = 0; r == 0 && i < st->nodes.n; i++) {
 		const struct gpc_node *n = &st->nodes.v[i];
 		struct gpc_sight sight = {0};
@@ -308,7 +305,7 @@ static int watch_machines(struct gpc_supervision *sv, bool *progressed,
 		if (n->status == GPC_NODE_RELEASED)
 			return node_is_gone(sv, n, "it was released", progressed,
 				err);
-		r = gpc_supervision_find(sv, n, LIST_MS, &sight, err);
+		r = gpc_supervision_find(sv, n, list_ms, &sight, err);
 		if (r < 0)
 			return r;
 		if (sight.gone && sight.instance && sight.instance->never_ran
@@ -367,7 +364,7 @@ static int outcome_is_due(struct gpc_supervision *sv, bool *ret_due,
 		now - sv->outcome_ms >= OUTCOME_FAR_MS;
 	for (int rank = 0; !*ret_due && rank < st->num_nodes; rank++) {
 		struct gpc_pulse *p = NULL;
-		int r = read_pulse(sv, rank, &p, err);
+		int r = gpc_supervision_read_pulse(sv, rank, &p, err);
 
 		if (r < 0)
 			return r;

@@ -65,7 +65,7 @@ enum gpc_phase { GPC_PHASE_BOOT, GPC_PHASE_RESTORE, GPC_PHASE_SETUP,
 	GPC_PHASE_RUN, GPC_PHASE_SAVE, GPC_PHASE_DRAIN, GPC_PHASE_DONE,
 	GPC_PHASE__COUNT };
 extern const char *const gpc_phase_names[];   /* "boot", ... NULL */
-struct gpc_beat {                /* jobs/J/A/R/beat */
+struct gpc_beat {                /* jobs/J/A/beats/R */
 	int v;
 	int64_t n;                   /* grows with each beat */
 	char *boot, *instance, *address;

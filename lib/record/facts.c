@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "record/checkpoint.h"
 #include "record/keys.h"
+#include "record/roll.h"
 
 #define FACT_MAX ((size_t)256 << 10)
 
@@ -29,7 +30,7 @@ int gpc_facts_beat(struct gpc_store *s, const char *job, int attempt, int rank,
 	gpc_key key;
 	int r;
 
-	gpc_key_rank(key, job, attempt, rank, "beat");
+	gpc_key_beat(key, job, attempt, rank);
 	r = get_fact(s, key, &b, ret_found, err);
 	if (r == 0 && *ret_found)
 		r = gpc_beat_parse(b.data, b.len, ret_b, err);
@@ -76,7 +77,7 @@ int gpc_facts_beat_age(struct gpc_store *s, const char *job, int attempt, int ra
 	gpc_key key;
 	int r;
 
-	gpc_key_rank(key, job, attempt, rank, "beat");
+	gpc_key_beat(key, job, attempt, rank);
 	r = gpc_store_head(s, key, &o, err);
 	if (r == 0 && !(o.modified_ms && o.now_ms))
 		r = gpc_fail(err, GPC_ENOTFOUND, "%s: the store does not say when "
@@ -135,47 +136,136 @@ static void failed_agent(struct gpc_exit *x, char **damaged)
 	x->detail = gpc_steal(damaged);
 }
 
+/* The exits that are asked for, as one. */
+struct outcome {
+	struct gpc_store *s;
+	const char *job;
+	int attempt;
+	bool partial;
+	struct gpc_exit best;
+	bool has, all;
+	char *damaged;
+};
+
+static int take_exit(struct outcome *o, int rank, struct gpc_error *err)
+{
+	gpc_auto(gpc_exit) struct gpc_exit x = {0};
+	gpc_autostr *broken = NULL;
+	bool found = false;
+	int r = get_exit(o->s, o->job, o->attempt, rank, &x, &found, &broken,
+		err);
+
+	if (r < 0)
+		return r;
+	if (broken && o->partial) {
+		failed_agent(&x, &broken);
+		found = true;
+	}
+	if (broken && !o->damaged)
+		o->damaged = gpc_steal(&broken);
+	if (!found) {
+		o->all = false;
+		return 0;
+	}
+	x.rank = rank;
+	keep_worse(&o->best, &o->has, &x);
+	return 0;
+}
+
+static int take_each(struct outcome *o, int num_nodes, struct gpc_error *err)
+{
+	int r = 0;
+
+	for (int rank = 0; r == 0 && rank < num_nodes; rank++)
+		r = take_exit(o, rank, err);
+	return r;
+}
+
+static bool is_failure(const struct outcome *o)
+{
+	return o->has && o->best.reason != GPC_REASON_COMPLETED;
+}
+
+/* The first of a large gang's whose log lacks its end. */
+static int take_cut(struct outcome *o, const struct gpc_roll *exits,
+	struct gpc_error *err)
+{
+	for (int i = 0; !o->best.log_cut && i < exits->num_nodes; i++) {
+		gpc_auto(gpc_exit) struct gpc_exit x = {0};
+		gpc_autostr *damaged = NULL;
+		bool found = false;
+		int r;
+
+		if (!exits->values[i] || !*exits->values[i])
+			continue;
+		r = get_exit(o->s, o->job, o->attempt, i, &x, &found, &damaged,
+			err);
+		if (r < 0)
+			return r;
+		if (found)
+			swap_cut(&o->best, &x);
+	}
+	return 0;
+}
+
+/* Of a large gang the roll names those whose words count: the first that failed, or
+ * the last one when all ended well. partial: and those that died before they were
+ * through. */
+static int take_called(struct outcome *o, int num_nodes, struct gpc_error *err)
+{
+	gpc_auto(gpc_roll) struct gpc_roll ends = {0}, exits = {0};
+	enum gpc_reason reason = GPC_REASON_NONE;
+	int64_t at_ms = 0;
+	int r = gpc_roll_call(o->s, o->job, o->attempt, num_nodes,
+		GPC_ROLL_EXIT, &exits, err);
+	bool through = exits.n == num_nodes;
+	int rank;
+
+	o->all = false;
+	if (r < 0 || (!through && !o->partial))
+		return r;
+	r = gpc_roll_call(o->s, o->job, o->attempt, num_nodes, GPC_ROLL_END,
+		&ends, err);
+	if (r < 0)
+		return r;
+	rank = gpc_roll_first_failed(&ends, &at_ms, &reason);
+	if (rank < 0 && through)
+		rank = gpc_roll_last_ended(&ends);
+	if (rank >= 0)
+		r = take_exit(o, rank, err);
+	o->all = through && o->has;
+	if (r == 0 && o->has)
+		r = take_cut(o, &exits, err);
+	for (int i = 0; r == 0 && !o->all && !is_failure(o) && i < num_nodes; i++)
+		if (ends.values[i] && !exits.values[i] && i != rank)
+			r = take_exit(o, i, err);
+	return r;
+}
+
 int gpc_facts_outcome(struct gpc_store *s, const char *job, int attempt,
 	int num_nodes, bool partial, struct gpc_exit *ret_x, bool *ret_found,
 	struct gpc_error *err)
 {
-	gpc_auto(gpc_exit) struct gpc_exit best = {0};
-	gpc_autostr *damaged = NULL;
-	bool has = false, all = true;
-	int r = get_exit(s, job, attempt, -1, ret_x, ret_found, &damaged, err);
+	struct outcome o = { .s = s, .job = job, .attempt = attempt,
+		.partial = partial, .all = true };
+	int r = get_exit(s, job, attempt, -1, ret_x, ret_found, &o.damaged, err);
 
-	if (r < 0 || *ret_found)
-		return r;
-	for (int rank = 0; rank < num_nodes; rank++) {
-		gpc_auto(gpc_exit) struct gpc_exit x = {0};
-		gpc_autostr *broken = NULL;
-		bool found = false;
-
-		r = get_exit(s, job, attempt, rank, &x, &found, &broken, err);
-		if (r < 0)
-			return r;
-		if (broken && partial) {
-			failed_agent(&x, &broken);
-			found = true;
+	if (r == 0 && !*ret_found) {
+		r = gpc_roll_is_kept(num_nodes) ?
+			take_called(&o, num_nodes, err) :
+			take_each(&o, num_nodes, err);
+		if (r == 0)
+			*ret_found = o.has && (o.all || (partial && is_failure(&o)));
+		if (r == 0 && *ret_found) {
+			*ret_x = o.best;
+			o.best = (struct gpc_exit) {0};
+		} else if (r == 0) {
+			ret_x->detail = gpc_steal(&o.damaged);
 		}
-		if (broken && !damaged)
-			damaged = gpc_steal(&broken);
-		if (!found) {
-			all = false;
-			continue;
-		}
-		x.rank = rank;
-		keep_worse(&best, &has, &x);
 	}
-	*ret_found = has && (all ||
-		(partial && best.reason != GPC_REASON_COMPLETED));
-	if (*ret_found) {
-		*ret_x = best;
-		best = (struct gpc_exit) {0};
-	} else {
-		ret_x->detail = gpc_steal(&damaged);
-	}
-	return 0;
+	gpc_exit_clear(&o.best);
+	free(o.damaged);
+	return r;
 }
 
 int gpc_facts_newest_checkpoint(struct gpc_store *s, const char *job,

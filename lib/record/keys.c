@@ -45,6 +45,12 @@ const char *gpc_key_rank(gpc_key out, const char *job, int attempt, int rank,
 	return put(out, "jobs/%s/%d/%d/%s", job, attempt, rank, name);
 }
 
+/* All in one folder, so that a list shows whose have come. */
+const char *gpc_key_beat(gpc_key out, const char *job, int attempt, int rank)
+{
+	return put(out, "jobs/%s/%d/beats/%05d", job, attempt, rank);
+}
+
 const char *gpc_key_attempt(gpc_key out, const char *job, int attempt,
 	const char *name)
 {

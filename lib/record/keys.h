@@ -14,7 +14,9 @@ const char *gpc_key_event(gpc_key out, const char *job, int64_t n);
 const char *gpc_key_job_file(gpc_key out, const char *job, const char *name);
 	/* jobs/J/<name>: head, supervisor, watch, tether, events/, checkpoints/ */
 const char *gpc_key_rank(gpc_key out, const char *job, int attempt, int rank,
-	const char *name);          /* jobs/J/A/R/<name>: beat, exit.json, log/ */
+	const char *name);          /* jobs/J/A/R/<name>: exit.json, log/ */
+const char *gpc_key_beat(gpc_key out, const char *job, int attempt,
+	int rank);                  /* jobs/J/A/beats/R */
 const char *gpc_key_attempt(gpc_key out, const char *job, int attempt,
 	const char *name);          /* jobs/J/A/<name>: peers.json, verdict.json, blobs/ */
 const char *gpc_key_checkpoint(gpc_key out, const char *job, const char *id);

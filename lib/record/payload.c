@@ -62,7 +62,7 @@ static const struct gpc_bind rate_fields[] = {
 };
 static const struct gpc_bind ready_fields[] = {
 	FIELD(attempt, INT, NEED), FIELD(rank, INT, NEED), FIELD(id, STR),
-	FIELD(address, STR), GPC_BIND_LAST
+	FIELD(address, STR), FIELD(ranks, JSON), GPC_BIND_LAST
 };
 static const struct gpc_bind phase_fields[] = {
 	FIELD(attempt, INT, NEED),
@@ -76,9 +76,17 @@ static const struct gpc_bind lost_fields[] = {
 	FIELD(log_cut, STR),
 	FIELD(detail, STR), GPC_BIND_LAST
 };
+#define GONE(name, ...) GPC_BIND(gpc_payload_gone, name, __VA_ARGS__)
+static const struct gpc_bind gone_fields[] = {
+	GONE(attempt, INT, NEED), GONE(rank, INT, NEED), GONE(id, STR, NEED),
+	GONE(at_ms, I53), GONE(paid_ms, I53), GONE(machine_free, BOOL),
+	GPC_BIND_LAST
+};
 static const struct gpc_bind released_fields[] = {
 	FIELD(attempt, INT, NEED), FIELD(rank, INT, NEED), FIELD(id, STR, NEED),
 	FIELD(at_ms, I53), FIELD(paid_ms, I53), FIELD(machine_free, BOOL),
+	FIELD(also, VEC, .sub = gone_fields,
+		.sub_size = sizeof(struct gpc_payload_gone)),
 	GPC_BIND_LAST
 };
 static const struct gpc_bind supervisor_fields[] = {

@@ -16,6 +16,14 @@ enum gpc_phase_event {
 };
 extern const char *const gpc_phase_event_names[];
 
+/* A node that went together with others. */
+struct gpc_payload_gone {
+	int attempt, rank;
+	char *id;
+	int64_t at_ms, paid_ms;
+	bool machine_free;
+};
+
 struct gpc_payload {
 	int attempt, rank, code, signal, num_nodes;
 	int64_t intent, at_ms, ran_ms, paid_ms;
@@ -30,9 +38,10 @@ struct gpc_payload {
 	struct gpc_tariff tariff;
 	struct gpc_strv drop, damaged;
 	int priority;
-	struct gpc_json *request, *notify;
+	struct gpc_json *request, *notify, *ranks;
 	GPC_VEC(struct gpc_node) nodes;
 	GPC_VEC(struct gpc_refusal) passed;
+	GPC_VEC(struct gpc_payload_gone) also;
 };
 /* How a payload of this type is read, and cleared. */
 const struct gpc_bind *gpc_payload_fields(enum gpc_event_type type);

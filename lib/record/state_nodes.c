@@ -330,14 +330,14 @@ int gpc_on_created(struct gpc_step *s, struct gpc_error *err)
 
 /* The node that rank and, if it is given, id name: a live one rather than a
  * late twin that is only there to be released. */
-static struct gpc_node *find_node(struct gpc_job_state *st,
-	const struct gpc_payload *p)
+static struct gpc_node *find_node(struct gpc_job_state *st, int attempt,
+	int rank, const char *id)
 {
 	struct gpc_node *found = NULL;
 
 	gpc_vec_each(n, &st->nodes) {
-		if (n->attempt != p->attempt || n->rank != p->rank ||
-			(p->id && !gpc_eq(n->id, p->id)))
+		if (n->attempt != attempt || n->rank != rank ||
+			(id && !gpc_eq(n->id, id)))
 			continue;
 		if (!found || is_live(n))
 			found = n;
@@ -347,7 +347,8 @@ static struct gpc_node *find_node(struct gpc_job_state *st,
 
 int gpc_on_rate(struct gpc_step *s, struct gpc_error *err)
 {
-	struct gpc_node *n = find_node(s->st, s->p);
+	struct gpc_node *n = find_node(s->st, s->p->attempt, s->p->rank,
+		s->p->id);
 
 	(void)err;
 	/* Of a node that is gone already there is nothing left to count. */
@@ -360,7 +361,8 @@ int gpc_on_rate(struct gpc_step *s, struct gpc_error *err)
  * job is over. */
 int gpc_on_opened(struct gpc_step *s, struct gpc_error *err)
 {
-	struct gpc_node *n = find_node(s->st, s->p);
+	struct gpc_node *n = find_node(s->st, s->p->attempt, s->p->rank,
+		s->p->id);
 
 	(void)err;
 	if (n)
@@ -369,11 +371,33 @@ int gpc_on_opened(struct gpc_step *s, struct gpc_error *err)
 	return 0;
 }
 
+/* Each of `ranks`, whose first is `rank`; checked before anything changes. */
+static int ready_ranks(struct gpc_step *s, bool change, struct gpc_error *err)
+{
+	const struct gpc_json *j = gpc_json_first(s->p->ranks);
+
+	for (; j; j = gpc_json_next(j)) {
+		int64_t rank = gpc_json_int_or(j, -1);
+		struct gpc_node *n = rank < 0 || rank >= s->st->num_nodes ? NULL :
+			find_node(s->st, s->p->attempt, (int)rank, NULL);
+
+		if (!n)
+			return gpc_fail(err, GPC_EPROTO, "$.ranks: rank %lld has "
+				"no node", (long long)rank);
+		if (change && n->status == GPC_NODE_CREATED)
+			n->status = GPC_NODE_READY;
+	}
+	return 0;
+}
+
 int gpc_on_ready(struct gpc_step *s, struct gpc_error *err)
 {
-	struct gpc_node *n = find_node(s->st, s->p);
+	struct gpc_node *n = find_node(s->st, s->p->attempt, s->p->rank,
+		s->p->id);
 	int r = gpc_step_check_attempt(s, err);
 
+	if (r == 0)
+		r = ready_ranks(s, false, err);
 	if (r < 0)
 		return r;
 	if (!n)
@@ -383,7 +407,7 @@ int gpc_on_ready(struct gpc_step *s, struct gpc_error *err)
 		n->status = GPC_NODE_READY;
 	if (s->p->address)
 		gpc_set_str(&n->address, s->p->address);
-	return 0;
+	return ready_ranks(s, true, err);
 }
 
 int gpc_on_phase(struct gpc_step *s, struct gpc_error *err)
@@ -431,30 +455,64 @@ int gpc_on_lost(struct gpc_step *s, struct gpc_error *err)
 	return 0;
 }
 
-int gpc_on_released(struct gpc_step *s, struct gpc_error *err)
+/* Of a node that nobody knows, or again: nothing changes. NULL = such a one. */
+static struct gpc_node *node_that_goes(struct gpc_job_state *st,
+	const struct gpc_payload_gone *g, int64_t at_ms, int64_t *ret_ms)
 {
-	struct gpc_job_state *st = s->st;
-	struct gpc_node *n = find_node(st, s->p);
-	struct gpc_money cost, sum = st->spent;
-	int64_t ms;
+	struct gpc_node *n = find_node(st, g->attempt, g->rank, g->id);
 
-	/* Of a node that nobody knows, or again: nothing changes. */
 	if (!n || n->status == GPC_NODE_RELEASED)
-		return 0;
-	ms = s->p->paid_ms > 0 ? s->p->paid_ms : since(n->created_ms, s->at_ms);
-	cost = gpc_job_state_charge(st, n, ms, s->p->machine_free, NULL);
-	if (cost.currency[0]) {
-		int r = gpc_money_add(&sum, cost, err);
+		return NULL;
+	*ret_ms = g->paid_ms > 0 ? g->paid_ms : since(n->created_ms, at_ms);
+	return n;
+}
 
-		if (r < 0)
-			return r;
-		st->spent = sum;
-		gpc_job_state_charge(st, n, ms, s->p->machine_free, &st->bill);
-	}
+static int add_cost(struct gpc_job_state *st, const struct gpc_payload_gone *g,
+	int64_t at_ms, struct gpc_money *sum, struct gpc_error *err)
+{
+	int64_t ms = 0;
+	const struct gpc_node *n = node_that_goes(st, g, at_ms, &ms);
+	struct gpc_money cost = {0};
+
+	if (n)
+		cost = gpc_job_state_charge(st, n, ms, g->machine_free, NULL);
+	return cost.currency[0] ? gpc_money_add(sum, cost, err) : 0;
+}
+
+static void release_one(struct gpc_job_state *st,
+	const struct gpc_payload_gone *g, int64_t at_ms)
+{
+	int64_t ms = 0;
+	struct gpc_node *n = node_that_goes(st, g, at_ms, &ms);
+
+	if (!n)
+		return;
+	gpc_job_state_charge(st, n, ms, g->machine_free, &st->bill);
 	add_ms(&st->node_ms, ms);
 	n->status = GPC_NODE_RELEASED;
-	n->released_ms = s->at_ms;
-	drop_old_nodes(st);
+	n->released_ms = at_ms;
+}
+
+int gpc_on_released(struct gpc_step *s, struct gpc_error *err)
+{
+	const struct gpc_payload *p = s->p;
+	const struct gpc_payload_gone first = { .attempt = p->attempt,
+		.rank = p->rank, .id = p->id, .paid_ms = p->paid_ms,
+		.machine_free = p->machine_free };
+	struct gpc_money sum = s->st->spent;
+	int r = add_cost(s->st, &first, s->at_ms, &sum, err);
+
+	gpc_vec_each(g, &p->also)
+		if (r == 0)
+			r = add_cost(s->st, g, g->at_ms ? g->at_ms : s->at_ms,
+				&sum, err);
+	if (r < 0)
+		return r;
+	s->st->spent = sum;
+	release_one(s->st, &first, s->at_ms);
+	gpc_vec_each(g, &p->also)
+		release_one(s->st, g, g->at_ms ? g->at_ms : s->at_ms);
+	drop_old_nodes(s->st);
 	return 0;
 }
 

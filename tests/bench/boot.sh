@@ -62,7 +62,7 @@ for _ in range(rounds):
     booted = first(found, lambda r: r["service"].startswith("imds"), begin)["time"]
     bundle = first(found, lambda r: got(r, "/blobs/"), booted)
     agent = first(found, lambda r: got(r, "/store.json"), end(bundle))["time"]
-    beat = first(found, lambda r: put(r, "/beat"), agent)["time"]
+    beat = first(found, lambda r: put(r, "/beats/00000"), agent)["time"]
     for name, spent in zip(parts, (booted - begin, bundle["time"] - booted,
                                    end(bundle) - bundle["time"], agent - end(bundle),
                                    beat - agent, line - beat, here - line, here - begin,

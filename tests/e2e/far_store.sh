@@ -221,7 +221,7 @@ is "$rc:$out" "0:here" "a job with its data here and its journal there" || note 
 is "$(control GET objects?sha256=0 | jq -r '.objects[].key' |
 	sed -n 's|^split/jobs/[^/]*/||p; s|^split/\(blobs\)/.*|\1|p' |
 	sed 's|[^/]*$||; s|blobs/.*|blobs/|' | sort -u | tr '\n' ' ')" \
-	" 1/ 1/0/ 1/0/agent/ 1/0/log/ 1/0/marks/ 1/blobs/ artifacts/ checkpoints/ events/ " \
+	" 1/ 1/0/ 1/0/agent/ 1/0/log/ 1/0/marks/ 1/beats/ 1/blobs/ artifacts/ checkpoints/ events/ " \
 	"the data is here, with all that the node wrote"
 is "$(cd "$T/journal" && find . -type f | sed -n 's|^\./jobs/[^/]*/||p; s|^\./store.json|&|p' |
 	sed 's|^events/.*|events/|; /^supervisor$/d' | sort -u | tr '\n' ' ')" \

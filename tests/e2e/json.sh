@@ -195,7 +195,7 @@ run gpc status waits --json
 cp "$T/out" docs/running
 # As its node says it while files wait for a bucket; only a folder is looked into.
 uploads() {
-	beat=$(ls "$STORE"/jobs/waits-*/1/0/beat)
+	beat=$(ls "$STORE"/jobs/waits-*/1/beats/00000)
 	jq -c '.uploads = {files: 2, bytes: 3}' "$beat" >beat && cp beat "$beat" &&
 		gpc status waits --json >docs/uploads && grep -q '"uploads"' docs/uploads
 }

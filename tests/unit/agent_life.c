@@ -252,7 +252,7 @@ TEST(a_node_without_a_name_in_the_journal_ends)
 	gpc_json_set_int(data, "intent", b.j.state.n);
 	bed_append(&b, GPC_EVENT_VOID, data);
 	bed_wait_gone(&b, 0);         /* ... and this is one */
-	assert_false(bed_has(&b, gpc_key_rank(key, JOB, 1, 0, "beat")));
+	assert_false(bed_has(&b, gpc_key_beat(key, JOB, 1, 0)));
 	bed_close(&b);
 }
 

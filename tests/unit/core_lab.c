@@ -332,7 +332,7 @@ void lab_beat(struct lab *lab, const char *job, int attempt, int rank,
 	struct gpc_beat b = { .v = 1, .n = ++lab->beats, .phase = phase };
 	gpc_key key;
 
-	put_json(lab, gpc_key_rank(key, job, attempt, rank, "beat"),
+	put_json(lab, gpc_key_beat(key, job, attempt, rank),
 		gpc_beat_write(&b));
 }
 

@@ -160,7 +160,7 @@ TEST(uploads_that_wait_are_counted)
 		gpc_autoptr(gpc_json) *j = NULL;
 		struct gpc_error err;
 
-		spoil(lab, job, "0/beat", beat);
+		spoil(lab, job, "beats/00000", beat);
 		assert_ok(gpc_view_load(lab->s, job, &v, &err));
 		assert_int_equal(v.upload_files, cases[i].files);
 		assert_int_equal(v.upload_bytes, cases[i].bytes);
@@ -190,7 +190,7 @@ TEST(hostile_facts_are_named)
 
 		run(lab, sv, job);
 		spoil(lab, job, names[i % 2], texts[i / 2]);
-		spoil(lab, job, "0/beat", texts[i / 2]);
+		spoil(lab, job, "beats/00000", texts[i / 2]);
 		assert_ok(gpc_view_load(lab->s, job, &v, &err));
 		assert_int_equal(v.state.status, GPC_JOB_RUNNING);
 		assert_has(v.note, names[i % 2]);

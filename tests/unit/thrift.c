@@ -23,16 +23,21 @@ TEST(the_log_waits_as_the_rate_says)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		assert_int_equal(gpc_thrift_log_ms(rows[i].micros,
-			rows[i].watched), rows[i].ms);
+			1, rows[i].watched), rows[i].ms);
 }
 
 /* An hour of log, beats, slow streams and looks, in millionths. */
 TEST(an_hours_requests_stay_within_the_share)
 {
-	for (int64_t rate = 300000; rate < 100000000; rate += 777777) {
-		for (int watched = 0; watched < 2; watched++) {
-			int64_t ms = gpc_thrift_log_ms(rate, watched);
-			int64_t spent = 3600000 / ms * 2 * 5 + 240 * 5 + 576;
+	for (int64_t rate = 320000; rate < 100000000; rate += 777777) {
+		for (int i = 0; i < 8; i++) {
+			static const int nodes[] = { 1, 2, 13, 1000 };
+			static const int others[] = { 0, 576, 288 + 653, 288 + 8 };
+			bool watched = i & 1;
+			int64_t ms = gpc_thrift_log_ms(rate, nodes[i / 2],
+				watched);
+			int64_t spent = 3600000 / ms * 2 * 5 + 240 * 5 + 576 +
+				others[i / 2];
 
 			assert_true(spent <= rate / 100 * (watched ? 5 : 1));
 		}

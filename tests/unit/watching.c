@@ -22,18 +22,18 @@ TEST(a_reader_is_fresh_for_half_a_minute)
 	struct gpc_watchers w = {0};
 	struct gpc_error err;
 
-	assert_false(gpc_watchers_fresh(&w, s, JOB, 1000));
+	assert_false(gpc_watchers_fresh(&w, s, JOB, 0, 1000));
 	gpc_watching_renew(&r, s, JOB);
-	assert_false(gpc_watchers_fresh(&w, s, JOB, 2000)); /* not looked yet */
-	assert_true(gpc_watchers_fresh(&w, s, JOB, 6000));
-	assert_true(gpc_watchers_fresh(&w, s, JOB, 35000));
-	assert_false(gpc_watchers_fresh(&w, s, JOB, 36000));
+	assert_false(gpc_watchers_fresh(&w, s, JOB, 0, 2000)); /* not looked yet */
+	assert_true(gpc_watchers_fresh(&w, s, JOB, 0, 6000));
+	assert_true(gpc_watchers_fresh(&w, s, JOB, 0, 35000));
+	assert_false(gpc_watchers_fresh(&w, s, JOB, 0, 36000));
 	r.put_ms = 0;                   /* time for the next one */
 	gpc_watching_renew(&r, s, JOB);
 	assert_int_equal(r.n, 2);
-	assert_true(gpc_watchers_fresh(&w, s, JOB, 45000));
+	assert_true(gpc_watchers_fresh(&w, s, JOB, 0, 45000));
 	assert_ok(gpc_store_del(s, "jobs/" JOB "/watch", &err));
-	assert_false(gpc_watchers_fresh(&w, s, JOB, 80000));
+	assert_false(gpc_watchers_fresh(&w, s, JOB, 0, 80000));
 	gpc_store_free(s);
 }
 
@@ -59,7 +59,7 @@ TEST(where_bytes_come_at_once_nobody_asks)
 	gpc_watching_renew(&r, s, JOB);
 	assert_int_equal(gpc_store_head(s, "jobs/" JOB "/watch", NULL, &err),
 		-GPC_ENOTFOUND);
-	assert_false(gpc_watchers_fresh(&w, s, JOB, 1000));
+	assert_false(gpc_watchers_fresh(&w, s, JOB, 0, 1000));
 	gpc_store_free(s);
 }
 
