@@ -17,7 +17,8 @@
 #include "record/watching.h"
 
 #define DAY_MS ((int64_t)24 * 3600 * 1000)
-enum { VIEWS_LOCAL = 100, VIEWS_FAR = 20 };
+enum { VIEWS_LOCAL = 100, VIEWS_FAR = 20,
+	RELEASE_MS = 60000 /* for which nodes of an ended job may still be on their way */ };
 
 struct status { bool all, all_users; int64_t watch; };
 
@@ -105,7 +106,7 @@ static void set_end(struct row *r, enum gpc_job_status status,
 }
 
 /* One phrase for people: why it ended, or what it waits for. A node that is held
- * after the end is worth a word, for it may cost. */
+ * after the end is worth a word, for it may cost; at first it is on its way. */
 static char *detail(const struct gpc_view *v, int held)
 {
 	const struct gpc_job_state *st = &v->state;
@@ -122,6 +123,10 @@ static char *detail(const struct gpc_view *v, int held)
 	}
 	if (!held)
 		return gpc_steal(&why);
+	if (gpc_wall_ms() - st->ended_ms < RELEASE_MS)
+		return gpc_format("%s; %d node%s being given back (gpucloud release "
+			"%s waits for that)", why, held, held == 1 ? "" : "s",
+			v->job.id);
 	return gpc_format("%s; %d node%s still held (gpucloud release %s gives "
 		"%s back)", why, held, held == 1 ? "" : "s", v->job.id,
 		held == 1 ? "it" : "them");

@@ -17,6 +17,7 @@
 #include "cmd/sent.h"
 #include "cmd/session_open.h"
 #include "cmd/spec_load.h"
+#include "core/bundle_send.h"
 #include "core/disk_room.h"
 #include "core/machine.h"
 #include "core/plan.h"
@@ -231,9 +232,14 @@ static int plan_one(struct gpc_cmd *c, struct gpc_session *s,
 		.credentials = o->credentials,
 	};
 	gpc_autostr *machine = NULL, *who = NULL;
-	int r = gpc_sent_scan(c, s, spec, &how, sent, err);
+	/* What needs nobody to be asked comes first: this machine is at hand, and so is
+	 * the workdir, but buckets and clouds are not. */
+	bool here = !gpc_bundle_is_needed(spec);
+	int r = here ? gpc_plan_make(s, spec, (struct gpc_money){0}, 0, plan, err) : 0;
 
 	if (!r)
+		r = gpc_sent_scan(c, s, spec, &how, sent, err);
+	if (!r && !here)
 		r = gpc_plan_make(s, spec, (struct gpc_money){0}, 0, plan, err);
 	if (!r)
 		r = gpc_bucket_mounts_plan(s, spec, plan, &sent->buckets, err);

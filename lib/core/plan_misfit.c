@@ -165,8 +165,8 @@ static const char *hint_for(const struct gpc_offers *offers, bool only_price)
 	if (any_refused(offers))
 		return "allow other types, regions or markets under resources";
 	if (only_here(offers))
-		return "ask for less under resources: so far jobs run on this "
-			"machine alone; `gpucloud offers` shows what it has";
+		return "ask for less under resources, or for other machines than "
+			"this one: --infra aws; `gpucloud offers` shows what it has";
 	return "ask for less under resources, or for another infra; "
 		"`gpucloud offers -o wide` shows what there is";
 }

@@ -13,7 +13,13 @@ int gpc_job_get(struct gpc_store *s, const char *job, struct gpc_job *ret_job,
 	gpc_key key;
 	int r = gpc_store_get(s, gpc_key_job(key, job), GPC_JOB_MAX_BYTES, &b, err);
 
-	return r < 0 ? r : gpc_job_parse(gpc_buf_str(&b), b.len, ret_job, err);
+	if (r == 0)
+		r = gpc_wrap(err, gpc_job_parse(gpc_buf_str(&b), b.len, ret_job,
+			err), "%s", key);
+	if (r == -GPC_EPROTO)
+		gpc_hint(err, "put that object back from a copy; once its job has ended, "
+			"`gpucloud prune --jobs` takes what is left of it");
+	return r;
 }
 
 int gpc_job_get_spec(struct gpc_store *s, const char *job,

@@ -273,7 +273,9 @@ grow_old() {
 }
 
 check_store() {
-	"$CHECK" "file://$STORE" >check || true
+	"$CHECK" "file://$STORE" >check 2>&1 || true
+	[ "$(grep -c '^job ' check)" -eq "$left" ] ||
+		flaw "the store was not looked at: $(head -n 2 check | tr '\n' ' ')"
 	case ${points:-} in *,*) want='^(SUCCEEDED completed|FAILED no_progress) ' ;; esac
 	sed -n 's/^job [^ ]* //p' check | while read -r line; do
 		echo "$line" | grep -Eq "${want:-.}" || flaw "ended as: $line"
@@ -436,14 +438,16 @@ if [ -n "${GPUCLOUD_TEST_LONG:-}" ]; then
 fi
 
 singles >"$T/walks"
+sample() { # COUNT: so many pairs of all
+	pairs >"$T/pairs"
+	awk -v step=$(($(wc -l <"$T/pairs") / $1)) 'NR % step == 7' "$T/pairs"
+}
 if [ "$SLOW" -gt 1 ]; then # with sanitizers each point once
-	grep -v : "$T/walks" >"$T/few"
+	{ grep -v : "$T/walks"; sample 6; } >"$T/few"
 elif [ -n "${GPUCLOUD_TEST_LONG:-}" ]; then
 	pairs | cat "$T/walks" - >"$T/few"
 else
-	pairs >"$T/pairs"
-	awk -v step=$(($(wc -l <"$T/pairs") / 15)) 'NR % step == 7' "$T/pairs" |
-		cat "$T/walks" - >"$T/few"
+	sample 15 | cat "$T/walks" - >"$T/few"
 	echo "$NAMED" >>"$T/few"
 fi
 # Without those that an earlier run has done.

@@ -306,4 +306,19 @@ run gpc prune -y
 like "$err" "3 temporary files of killed writers removed" "killed writers: prune of the store as well"
 is "$(left | grep -v "$lost")" "" "killed writers: which leaves none"
 
+# --- a job whose record nobody can read ------------------------------------------------
+job=$(gpc submit -q -d --name unread -- true)
+run gpc wait "$job"
+run gpc release "$job"
+: >"$STORE/jobs/$job/job.json"
+run gpc status "$job"
+like "$err" "jobs/$job/job.json: .*" "job.json is empty: it is named"
+like "$err" "hint: .*prune --jobs" "job.json is empty: and what takes it away"
+run gpc prune -y --jobs --older-than 0
+is "$rc" 0 "job.json is empty: the job can be removed" || note "$err"
+[ ! -e "$STORE/jobs/$job" ]
+ok $? "job.json is empty: all of it is gone"
+run gpc prune -y
+is "$rc" 0 "job.json is empty: which holds up blobs no longer" || note "$err"
+
 finish

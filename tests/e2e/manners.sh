@@ -107,11 +107,11 @@ run gpc status left
 like "$out" 'nobody: .gpucloud release left-[a-z2-7]{6}. gives back' "once it has ended, what gives its node back"
 unlike "$out" 'the job waits' "for it does not wait any more"
 run gpc status
-like "$out" 'left-.*1 node still held \(gpucloud release left-' "the list says so too"
+like "$out" 'left-.*1 node being given back \(gpucloud release left-' "the list says so too"
 run gpc release left
 is "$rc" 0 "and that does it"
 run gpc status
-unlike "$out" 'still held' "so nothing is held"
+unlike "$out" 'given back' "so nothing is held"
 
 # --- closed streams ---
 for words in version status 'status ended' 'logs ended' offers 'help spec' --help; do
