@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/rand.h"
+#include "core/session.h"
 #include "store/store.h"
 
 #define KEY_MAX 40
@@ -101,6 +102,8 @@ static void try_journal(struct gpc_store *s, struct gpc_check_row *row)
 		gpc_check_failed(row, &why);
 	else if (capable)
 		gpc_strv_add(&row->may, "journal");
+	else if (gpc_session_holds_data_only(s, &why) < 0)
+		gpc_check_failed(row, &why);
 }
 
 void gpc_check_store(struct gpc_cmd *c, struct gpc_check_row *row)

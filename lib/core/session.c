@@ -185,11 +185,11 @@ static bool is_known(struct gpc_session *s)
 }
 
 /* A journal whose writers are not kept apart buys a machine twice one day. */
-static int holds_data_only(const struct gpc_session *s, struct gpc_error *err)
+int gpc_session_holds_data_only(const struct gpc_store *store, struct gpc_error *err)
 {
 	int r = gpc_fail(err, GPC_ECONFIG, "%s can hold data, but no jobs: it does "
 		"not refuse to create an object that exists already, so "
-		"supervisors could not be kept apart", s->store->url);
+		"supervisors could not be kept apart", store->url);
 
 	gpc_hint(err, "use a folder (--store file:///PATH), or a service that honours "
 		"`If-None-Match: *` (Amazon S3, MinIO, Ceph, R2), or keep the "
@@ -216,7 +216,7 @@ static int open_store(struct gpc_session *s, unsigned flags,
 		remember_id(s);
 		return 0;
 	}
-	return s->options.create_store ? holds_data_only(s, err) : 0;
+	return s->options.create_store ? gpc_session_holds_data_only(s->store, err) : 0;
 }
 
 int gpc_session_open(const struct gpc_session_options *options,

@@ -71,6 +71,10 @@ void gpc_session_describe_local(const struct gpc_session *s,
 	struct gpc_job_local *ret_local);
 struct gpc_session gpc_session_with_local(const struct gpc_session *s,
 	const struct gpc_job_local *local);
+/* The error of a store that can hold no journal: what it lacks, and what to use instead.
+ * -GPC_ECONFIG. */
+int gpc_session_holds_data_only(const struct gpc_store *store, struct gpc_error *err)
+	gpc_must_check;
 /* "client user@host" / "supervisor user@host pid"; owned. */
 char *gpc_session_by(const struct gpc_session *s, const char *role);
 /* A provider by name, for this session and one use; see also gpc_session_vendor. ctx is

@@ -35,6 +35,27 @@ static const char *find_options(const struct gpc_bucket_form *form,
 	return where + strlen(where);
 }
 
+/* A key may hold a `?`; what looks like a mistyped option is one all the same, but
+ * worth a word. */
+static void warn_like_option(const struct gpc_bucket_form *form, const char *where,
+	const struct gpc_log *log)
+{
+	const char *p = strrchr(where, '?'), *near;
+	gpc_autostr *name = NULL, *shown = NULL;
+	size_t n = 0;
+
+	if (!p || !p[strcspn(p, "=")])
+		return;
+	while (form->options[n])
+		n++;
+	name = gpc_strndup(p + 1, strcspn(p + 1, "="));
+	near = gpc_nearest(name, form->options, n);
+	shown = gpc_str_printable(p, strnlen(p, 60));
+	if (near)
+		gpc_log(log, GPC_WARN, "%s is a part of the key; was %s= meant?", shown,
+			near);
+}
+
 int gpc_objects_open(const char *url, struct gpc_net *net,
 	const struct gpc_log *log, const struct gpc_cancel *cancel,
 	struct gpc_objects **ret_o, char **ret_key, struct gpc_error *err)
@@ -57,6 +78,8 @@ int gpc_objects_open(const char *url, struct gpc_net *net,
 	/* a `?` behind the bucket's name can only be meant as an option */
 	if (rest[bucket] == '?')
 		options = rest + bucket;
+	else if (!*options)
+		warn_like_option(gpc_store_find(url)->bucket->form, rest, log);
 	where = gpc_format("%.*s%s", (int)bucket, rest, options);
 	o = gpc_alloc(sizeof(*o));
 	r = gpc_store_open_ops(gpc_store_find(url), where, 0, log, &o->store, err);

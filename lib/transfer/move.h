@@ -48,6 +48,7 @@ struct gpc_move_source {
 	int fd;
 	uint64_t ino, dev;
 	int64_t mtime_ns;
+	int64_t ctime_ns;               /* what touch cannot set: notes are of this one */
 	unsigned mode;                  /* permissions */
 };
 

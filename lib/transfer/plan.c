@@ -125,8 +125,8 @@ char *gpc_move_identity(const struct gpc_move *m)
 	add_line(&b, "to", to);
 	add_line(&b, "class", m->t->storage_class);
 	add_line(&b, "version", s->version);
-	gpc_buf_addf(&b, "file %" PRIu64 " %" PRIu64 " %" PRId64 "\n", s->dev,
-		s->ino, s->mtime_ns);
+	gpc_buf_addf(&b, "file %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 "\n",
+		s->dev, s->ino, s->mtime_ns, s->ctime_ns);
 	gpc_buf_addf(&b, "size %" PRIu64 "\npart %" PRIu64 "\nsum %d\n", m->size,
 		m->part_size, s->has_sum);
 	if (m->way->to_file) {

@@ -14,9 +14,9 @@
 
 #define USUAL ((uint64_t)16 << 20)
 
-static int64_t mtime_ns(const struct stat *st)
+static int64_t ns(const struct timespec *t)
 {
-	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
 }
 
 /* O_NONBLOCK: a pipe that nobody writes to would never open. */
@@ -37,7 +37,8 @@ int gpc_move_open_file(struct gpc_move *m, struct gpc_error *err)
 			"it is a folder" : "it is no regular file");
 	s->ino = (uint64_t)st.st_ino;
 	s->dev = (uint64_t)st.st_dev;
-	s->mtime_ns = mtime_ns(&st);
+	s->mtime_ns = ns(&st.st_mtim);
+	s->ctime_ns = ns(&st.st_ctim);
 	s->mode = (unsigned)st.st_mode & 0777;
 	s->seen = true;
 	m->item.size = (int64_t)st.st_size;
@@ -51,7 +52,7 @@ int gpc_move_check_file(const struct gpc_move *m, struct gpc_error *err)
 
 	if (fstat(m->source.fd, &st) < 0)
 		return gpc_fail_sys(err, errno, "cannot look at it");
-	if ((uint64_t)st.st_size == m->size && mtime_ns(&st) == m->source.mtime_ns)
+	if ((uint64_t)st.st_size == m->size && ns(&st.st_mtim) == m->source.mtime_ns)
 		return 0;
 	r = gpc_fail(err, GPC_ECONFLICT, "the file was changed while it was read: "
 		"nothing of it was kept");

@@ -400,8 +400,9 @@ is "$rc $(may)" "0 write read list delete journal" "a store in a bucket" || note
 for how in ignore refuse; do
 	control settings "{\"conditions\": \"$how\"}"
 	bucket
-	is "$rc $(may)" "0 write read list delete" "conditions that a store would $how: no journal" ||
+	is "$rc $(may)" "3 write read list delete" "conditions that a store would $how: no journal" ||
 		note "$err"
+	like "$err" "hint: .*journal=URL" "so no jobs, and what to do"
 done
 control settings '{"conditions": "honour"}'
 is "$(curl -sS --noproxy '*' "$FAKE_CONTROL/_control/objects?sha256=0" | grep -c probe/)" 0 \
