@@ -229,6 +229,22 @@ like "$err" "warning: file://$T/disk/store holds another store than before" "sub
 run gpc submit --store "$T/disk/store" -- true
 unlike "$err" "warning" "once"
 
+# Limits where no cgroup can be made: memory by looking, processors by affinity.
+if root && unshare -m true 2>/dev/null; then
+	cat >eats.yaml <<'Y'
+name: eats
+resources: {memory: 100MB, cpus: 1}
+run: nproc; head -c 400000000 /dev/zero | tail | wc -c; sleep 60
+Y
+	run unshare -m timeout -k 5 $((60 * SLOW)) sh -c "mount -t tmpfs none /sys/fs/cgroup &&
+		exec '$GPUCLOUD_BIN' submit --store 'file://$T/nogroup' eats.yaml"
+	is "$rc" 137 "no cgroups: too much memory ends the job"
+	like "$err" "out_of_memory" "no cgroups: with that reason"
+	like "$out" "^1$" "no cgroups: one processor is all it sees"
+else
+	skip "no cgroups" "needs root and a mount namespace"
+fi
+
 # A full disk: a small file system of its own.
 full() { # MIB SCRIPT: runs it with the store on a file system of that size
 	unshare -m timeout -k 5 $((60 * SLOW)) sh -c "mkdir -p '$T/small' && mount -t tmpfs -o size=$1m none '$T/small' &&
