@@ -117,6 +117,7 @@ struct gpc_supervision {
 	bool secrets_gone;
 	bool ways_closed;             /* ways.c: nothing is left, or it is given up */
 	int64_t ways_since_ms, ways_ms; /* boot clock: first and next try */
+	int silent_rank;              /* + 1: of whom node_note says that; 0 = nobody */
 	char *ports_note;             /* why ports are not open yet; or NULL */
 	int64_t ports_ms, ports_pause_ms; /* boot clock: next try; 0 = now */
 	struct gpc_notifier notifier;

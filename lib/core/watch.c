@@ -14,6 +14,7 @@
 #include "record/roll.h"
 
 #define BEAT_STALE_MS 180000
+#define BEAT_SILENT_MS 75000    /* two beats have not come: worth a word */
 #define BIRTH_STALE_MS 660000   /* machines take minutes to boot, and then wait for
                                  * their birth at most 10 */
 #define LIST_MS 1000
@@ -256,6 +257,23 @@ static int node_is_gone(struct gpc_supervision *sv, const struct gpc_node *n,
 	return wait ? 0 : gpc_supervision_settle(sv, &x, progressed, err);
 }
 
+/* Readers see it until it beats again; what comes after that is an event. */
+static void note_silence(struct gpc_supervision *sv, const struct gpc_node *n,
+	const struct gpc_pulse *p, int64_t silent_ms)
+{
+	bool silent = p->beat_n >= 0 && silent_ms >= BEAT_SILENT_MS;
+
+	if (silent == (sv->silent_rank == n->rank + 1) || (silent &&
+		sv->silent_rank))
+		return;
+	sv->silent_rank = silent ? n->rank + 1 : 0;
+	free(sv->node_note);
+	sv->node_note = silent ? gpc_format("rank %d has shown no sign of life for "
+		"more than a minute: after 3 minutes it counts as lost", n->rank) :
+		NULL;
+	sv->renewed_ms = 0;
+}
+
 /* Silent, and still there: it may have said why, and not been able to end itself. */
 static int watch_silence(struct gpc_supervision *sv, const struct gpc_node *n,
 	bool *progressed, struct gpc_error *err)
@@ -274,6 +292,7 @@ static int watch_silence(struct gpc_supervision *sv, const struct gpc_node *n,
 	bool wait = false, settled = false;
 	int r;
 
+	note_silence(sv, n, p, silent_ms);
 	if (!gpc_supervision_last_words(sv, n, false, &x, &wait) &&
 		silent_ms < (unborn ? BIRTH_STALE_MS : BEAT_STALE_MS))
 		return 0;

@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "core/supervision.h"
 #include "core_lab.h"
 #include "model/boot_failure.h"
 
@@ -154,6 +155,31 @@ TEST(who_has_shown_a_sign_of_life_is_not_asked)
 	lab_free(lab);
 }
 
+/* Told before it counts as lost, and no longer once it is heard of again. */
+TEST(a_silent_node_is_told)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+
+	lab_run(lab, sv, job, 1);
+	for (int i = 0; i < 2; i++) {
+		lab_advance(MINUTE);
+		lab_step(sv);
+		assert_null(sv->node_note);
+		lab_advance(20000);
+		lab_step(sv);
+		assert_non_null(sv->node_note);
+		assert_has(sv->node_note, "rank 0 has shown no sign of life");
+		lab_beat(lab, job, 1, 0, GPC_PHASE_RUN);
+		lab_step(sv);
+		assert_null(sv->node_note);
+	}
+	assert_status(sv, "RUNNING");
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
 /* Another failure than before may be another trouble; the same one is not. */
 TEST(only_the_same_twice_ends_it_so)
 {
@@ -256,6 +282,7 @@ int main(void)
 		cmocka_unit_test(a_console_that_comes_late_is_waited_for),
 		cmocka_unit_test(a_console_that_does_not_help_changes_nothing),
 		cmocka_unit_test(who_has_shown_a_sign_of_life_is_not_asked),
+		cmocka_unit_test(a_silent_node_is_told),
 		cmocka_unit_test(only_the_same_twice_ends_it_so),
 		cmocka_unit_test(a_console_is_any_bytes),
 		cmocka_unit_test(an_agent_says_what_kept_it_from_its_job),
