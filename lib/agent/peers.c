@@ -52,12 +52,9 @@ int gpc_peers_free_port(const char *address)
 
 void gpc_peers_self(struct gpc_agent *a)
 {
-	int n = a->rank + 1;
+	gpc_autostr *own = gpc_rank_here(a->rank);
 
-	/* Linux answers for all of 127.0.0.0/8, so that each rank can listen on
-	 * the same ports; elsewhere only for one address. */
-	snprintf(a->address, sizeof(a->address), "127.%d.%d.%d", n >> 16 & 255,
-		n >> 8 & 255, n & 255);
+	snprintf(a->address, sizeof(a->address), "%s", own);
 	if (gpc_peers_free_port(a->address) == 0)
 		snprintf(a->address, sizeof(a->address), "127.0.0.1");
 	if (a->rank == 0)

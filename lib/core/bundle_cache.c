@@ -22,7 +22,6 @@
 
 #define KEPT 2                  /* of other builds, which may be in use as well */
 #define SUFFIX ".tar.gz"
-#define OTHER_MAX ((size_t)256 << 20)
 
 /* What tells a file from another one, and from itself after a change. */
 static char *identity(const struct stat *st)
@@ -222,13 +221,10 @@ int gpc_bundle_cached_open(struct gpc_session *s, struct gpc_bundle_cached *ret_
 static int look_at(struct gpc_bundle_cached *b, enum gpc_arch want,
 	struct gpc_error *err)
 {
-	gpc_auto(gpc_buf) struct gpc_buf bytes = { .max = OTHER_MAX };
+	gpc_auto(gpc_buf) struct gpc_buf bytes = {0};
 	enum gpc_arch arch;
-	int r = gpc_read_file(b->path, OTHER_MAX, &bytes, err);
+	int r = gpc_bundle_read(b->path, &bytes, &arch, err);
 
-	if (r == 0)
-		r = gpc_bundle_inspect(b->path, (struct gpc_str){ bytes.data,
-			bytes.len }, &arch, err);
 	if (r == 0 && arch != want)
 		r = gpc_fail(err, GPC_ECONFIG, "%s is for %s", b->path,
 			gpc_arch_names[arch]);

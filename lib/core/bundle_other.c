@@ -212,10 +212,15 @@ int gpc_bundle_other_missing(enum gpc_arch arch, struct gpc_error *err)
 	return -GPC_ECONFIG;
 }
 
-static int read_bundle(const char *path, struct gpc_buf *b, struct gpc_error *err)
+int gpc_bundle_read(const char *path, struct gpc_buf *bytes,
+	enum gpc_arch *ret_arch, struct gpc_error *err)
 {
-	b->max = FILE_MAX;
-	return gpc_read_file(path, FILE_MAX, b, err);
+	int r;
+
+	bytes->max = FILE_MAX;
+	r = gpc_read_file(path, FILE_MAX, bytes, err);
+	return r < 0 ? r : gpc_bundle_inspect(path, (struct gpc_str){ bytes->data,
+		bytes->len }, ret_arch, err);
 }
 
 int gpc_bundle_take(const char *data_dir, const char *path,
@@ -223,11 +228,8 @@ int gpc_bundle_take(const char *data_dir, const char *path,
 {
 	gpc_autostr *dir = gpc_path_join(data_dir, "bundles"), *to = NULL;
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
-	int r = read_bundle(path, &b, err);
+	int r = gpc_bundle_read(path, &b, ret_arch, err);
 
-	if (r == 0)
-		r = gpc_bundle_inspect(path, (struct gpc_str){ b.data, b.len },
-			ret_arch, err);
 	if (r == 0 && *ret_arch == gpc_arch_self())
 		r = gpc_fail(err, GPC_ECONFIG, "%s is for %s, as is this gpucloud, "
 			"which makes that one itself", path,

@@ -3,6 +3,7 @@
  * $XDG_DATA_HOME/gpucloud/bundles/VERSION-ARCH.tar.gz. */
 #pragma once
 #include "base/arch.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "model/job.h"
@@ -10,6 +11,9 @@
 /* What a bundle's bytes say that it is. GPC_ECONFIG, which names what, for what is no
  * whole bundle, of another version, or not all for one architecture. */
 int gpc_bundle_inspect(const char *name, struct gpc_str bytes,
+	enum gpc_arch *ret_arch, struct gpc_error *err) gpc_must_check;
+/* Reads such a file, which is looked at in the same way. */
+int gpc_bundle_read(const char *path, struct gpc_buf *bytes,
 	enum gpc_arch *ret_arch, struct gpc_error *err) gpc_must_check;
 /* Takes a file up, for every later submit; data_dir: $XDG_DATA_HOME/gpucloud, here and
  * below; *ret_path (owned) is where it lies now. */

@@ -39,17 +39,14 @@ static void try_later(struct gpc_supervision *sv, const char *id,
 	gpc_autostr *said = gpc_error_words(why);
 	gpc_autostr *text = gpc_format("ports are not open yet: %s%s%s%s", said,
 		why->hint[0] ? " (" : "", why->hint, why->hint[0] ? ")" : "");
-	bool news = !gpc_eq(sv->ports_note, text);
 
 	sv->ports_pause_ms = sv->ports_pause_ms ? sv->ports_pause_ms * 2 :
 		AGAIN_LEAST_MS;
 	if (sv->ports_pause_ms > AGAIN_MOST_MS)
 		sv->ports_pause_ms = AGAIN_MOST_MS;
 	sv->ports_ms = gpc_boot_ms() + sv->ports_pause_ms;
-	if (!news)
+	if (!gpc_supervision_tell(sv, &sv->ports_note, text))
 		return;
-	gpc_set_str(&sv->ports_note, text);
-	sv->renewed_ms = 0;             /* let readers see it */
 	gpc_log(sv->session->log, gpc_code_retryable(why->code) ||
 		why->code == GPC_ECONFLICT ? GPC_VERBOSE : GPC_WARN,
 		"%s: node %s: %s", sv->job.id, id, text);
@@ -58,10 +55,7 @@ static void try_later(struct gpc_supervision *sv, const char *id,
 static void note_open(struct gpc_supervision *sv)
 {
 	sv->ports_ms = sv->ports_pause_ms = 0;
-	if (!sv->ports_note)
-		return;
-	gpc_set_str(&sv->ports_note, NULL);
-	sv->renewed_ms = 0;
+	gpc_supervision_tell(sv, &sv->ports_note, NULL);
 }
 
 static int note_opened(struct gpc_supervision *sv, const struct gpc_node *n,

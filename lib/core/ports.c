@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/str.h"
+#include "core/vendor.h"
 #include "model/spec_ports.h"
 #include "provider/provider.h"
 
@@ -30,12 +31,11 @@ static bool needs_caller(const struct gpc_spec *spec)
 static int ask(struct gpc_session *s, const char *provider, char **ret_cidr,
 	struct gpc_error *err)
 {
-	struct gpc_provider_context ctx;
-	gpc_autoptr(gpc_provider) *p = NULL;
-	int r = gpc_session_provider(s, provider, &ctx, &p, err);
+	struct gpc_vendor *v = NULL;
+	int r = gpc_session_vendor(s, provider, &v, err);
 
-	if (r == 0 && p->ops->caller)
-		r = p->ops->caller(p, ret_cidr, err);
+	if (r == 0 && v->provider->ops->caller)
+		r = v->provider->ops->caller(v->provider, ret_cidr, err);
 	return gpc_wrap(err, r, "resources.ports");
 }
 
@@ -126,14 +126,6 @@ static void add(const char *word, const char *address, int rank,
 			"http://", v6 ? "[" : "", address, v6 ? "]" : "", word);
 }
 
-/* As the ranks' agents have it (agent/peers.c). */
-static char *address_here(int rank)
-{
-	int n = rank + 1;
-
-	return gpc_format("127.%d.%d.%d", n >> 16 & 255, n >> 8 & 255, n & 255);
-}
-
 void gpc_ports_where(const struct gpc_spec *spec, const struct gpc_job_state *st,
 	struct gpc_ports_at *to)
 {
@@ -141,7 +133,7 @@ void gpc_ports_where(const struct gpc_spec *spec, const struct gpc_job_state *st
 
 	gpc_spec_port_words(spec, &words);
 	gpc_vec_each(n, &st->nodes) {
-		gpc_autostr *here = is_here(n->provider) ? address_here(n->rank) :
+		gpc_autostr *here = is_here(n->provider) ? gpc_rank_here(n->rank) :
 			NULL;
 
 		if (n->attempt != st->attempt || n->status == GPC_NODE_RELEASED ||

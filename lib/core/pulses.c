@@ -38,11 +38,8 @@ struct gpc_pulse *gpc_supervision_pulse(struct gpc_supervision *sv,
 static void take_note(struct gpc_supervision *sv, const struct gpc_beat *beat,
 	int rank)
 {
-	if (!gpc_store_is_far(sv->session->store) || (!beat->note && rank) ||
-		gpc_eq(beat->note, sv->node_note))
-		return;
-	gpc_set_str(&sv->node_note, beat->note);
-	sv->renewed_ms = 0;             /* let readers see it */
+	if (gpc_store_is_far(sv->session->store) && (beat->note || !rank))
+		gpc_supervision_tell(sv, &sv->node_note, beat->note);
 }
 
 static int read_one(struct gpc_supervision *sv, int rank, struct gpc_pulse *p,
@@ -120,11 +117,9 @@ static void tell_failed(struct gpc_supervision *sv, const struct gpc_roll *ends)
 		return;
 	text = gpc_format("rank %d failed first: %s; the others are being "
 		"stopped", rank, gpc_reason_to_str(reason));
-	if (gpc_eq(text, sv->node_note))
+	if (!gpc_supervision_tell(sv, &sv->node_note, text))
 		return;
 	sv->told_attempt = sv->journal.state.attempt;
-	gpc_set_str(&sv->node_note, text);
-	sv->renewed_ms = 0;
 	gpc_log(sv->session->log, GPC_INFO, "%s: %s", sv->job.id, text);
 }
 

@@ -62,6 +62,30 @@ static bool has_ended_by_facts(struct gpc_session *s, const char *job)
 	return gpc_view_load(s, job, &v, NULL) == 0 && v.derived;
 }
 
+/* Asks a job that has ended, or one that has not, unless it was asked already.
+ * *ret_ended: it has, as was last seen. */
+static int append_cancel(struct gpc_session *s, struct gpc_journal *j,
+	const char *job, bool now, bool of_ended, bool *ret_ended,
+	struct gpc_error *err)
+{
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < REQUEST_TRIES; i++) {
+		struct gpc_json *data;
+
+		*ret_ended = gpc_job_status_is_end(j->state.status);
+		if (*ret_ended != of_ended || gpc_job_state_is_over(&j->state) ||
+			(j->state.cancel && (!now || j->state.cancel_now)))
+			return 0;
+		data = gpc_json_object();
+		gpc_json_set_bool(data, "now", now);
+		r = try_append(s, j, GPC_EVENT_CANCEL, data, err);
+		if (r > 0)
+			return 0;
+	}
+	return r < 0 ? r : too_busy(job, err);
+}
+
 int gpc_request_cancel(struct gpc_session *s, const char *job, bool now,
 	bool *ret_ended, struct gpc_error *err)
 {
@@ -73,41 +97,17 @@ int gpc_request_cancel(struct gpc_session *s, const char *job, bool now,
 		gpc_supervisor_wake(s);
 		return 0;
 	}
-	for (int i = 0; r == 0 && i < REQUEST_TRIES; i++) {
-		struct gpc_json *data;
-
-		*ret_ended = gpc_job_status_is_end(j.state.status);
-		if (*ret_ended || (j.state.cancel && (!now || j.state.cancel_now)))
-			return 0;
-		data = gpc_json_object();
-		gpc_json_set_bool(data, "now", now);
-		r = try_append(s, &j, GPC_EVENT_CANCEL, data, err);
-		if (r > 0)
-			return 0;
-	}
-	return r < 0 ? r : too_busy(job, err);
+	return r < 0 ? r : append_cancel(s, &j, job, now, false, ret_ended, err);
 }
 
 int gpc_request_leave(struct gpc_session *s, const char *job, bool now,
 	struct gpc_error *err)
 {
 	gpc_auto(gpc_journal) struct gpc_journal j = {0};
+	bool ended;
 	int r = open_journal(s, job, &j, err);
 
-	for (int i = 0; r == 0 && i < REQUEST_TRIES; i++) {
-		struct gpc_json *data;
-
-		if (!gpc_job_status_is_end(j.state.status) ||
-			gpc_job_state_is_over(&j.state) ||
-			(j.state.cancel && (!now || j.state.cancel_now)))
-			return 0;
-		data = gpc_json_object();
-		gpc_json_set_bool(data, "now", now);
-		r = try_append(s, &j, GPC_EVENT_CANCEL, data, err);
-		if (r > 0)
-			return 0;
-	}
-	return r < 0 ? r : too_busy(job, err);
+	return r < 0 ? r : append_cancel(s, &j, job, now, true, &ended, err);
 }
 
 /* An event that only an unfinished job takes. */

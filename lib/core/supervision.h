@@ -133,6 +133,9 @@ int gpc_supervisor_lock(struct gpc_session *s, const char *path, int *ret_fd,
 bool gpc_supervisor_renew(const struct gpc_session *s, int fd,
 	const char *path);
 
+/* supervisor.c: sets one of the notes above, NULL for none; readers see it at the next
+ * look. True: it was another one. */
+bool gpc_supervision_tell(struct gpc_supervision *sv, char **note, const char *text);
 /* opening.c: opens the spec's ports of nodes that run, where something guards them. */
 int gpc_supervision_open_ports(struct gpc_supervision *sv, bool *progressed,
 	struct gpc_error *err) gpc_must_check;

@@ -44,6 +44,15 @@ static int read_record(struct gpc_store *s, const char *job, char **ret_text,
 	return gpc_buf_finish(&b, ret_text, err);
 }
 
+bool gpc_supervision_tell(struct gpc_supervision *sv, char **note, const char *text)
+{
+	if (gpc_eq(*note, text))
+		return false;
+	gpc_set_str(note, text);
+	sv->renewed_ms = 0;
+	return true;
+}
+
 static int put_record(struct gpc_supervision *sv, int64_t now_ms,
 	struct gpc_error *err)
 {

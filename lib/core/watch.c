@@ -262,16 +262,16 @@ static void note_silence(struct gpc_supervision *sv, const struct gpc_node *n,
 	const struct gpc_pulse *p, int64_t silent_ms)
 {
 	bool silent = p->beat_n >= 0 && silent_ms >= BEAT_SILENT_MS;
+	gpc_autostr *text = NULL;
 
 	if (silent == (sv->silent_rank == n->rank + 1) || (silent &&
 		sv->silent_rank))
 		return;
 	sv->silent_rank = silent ? n->rank + 1 : 0;
-	free(sv->node_note);
-	sv->node_note = silent ? gpc_format("rank %d has shown no sign of life for "
-		"more than a minute: after 3 minutes it counts as lost", n->rank) :
-		NULL;
-	sv->renewed_ms = 0;
+	if (silent)
+		text = gpc_format("rank %d has shown no sign of life for more than "
+			"a minute: after 3 minutes it counts as lost", n->rank);
+	gpc_supervision_tell(sv, &sv->node_note, text);
 }
 
 /* Silent, and still there: it may have said why, and not been able to end itself. */

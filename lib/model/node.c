@@ -1,6 +1,7 @@
 /* What passes between buyers, agents and readers, as JSON by tables. */
 #include "model/node.h"
 
+#include "base/str.h"
 #include "dep/bind.h"
 
 #define VERSION 1
@@ -96,6 +97,13 @@ const char *const gpc_phase_names[] = {
 	[GPC_PHASE_DONE] = "done",
 	[GPC_PHASE__COUNT] = NULL,
 };
+
+char *gpc_rank_here(int rank)
+{
+	int n = rank + 1;
+
+	return gpc_format("127.%d.%d.%d", n >> 16 & 255, n >> 8 & 255, n & 255);
+}
 
 static const struct gpc_bind beat_fields[] = {
 	GPC_BIND(gpc_beat, v, INT, .flags = GPC_BIND_REQUIRED),

@@ -92,6 +92,9 @@ struct gpc_exit {                /* jobs/J/A/R/exit.json and verdict.json */
 	                              * stored, for people; NULL if it is whole */
 	struct gpc_json *rest;
 };
+/* Where a rank listens on the machine at hand: Linux answers for all of 127.0.0.0/8, so
+ * that each can listen on the same ports; elsewhere only 127.0.0.1 does. Owned. */
+char *gpc_rank_here(int rank);
 struct gpc_peer { int rank; char *address, *instance; };
 struct gpc_peers {               /* jobs/J/A/peers.json */
 	int v;
