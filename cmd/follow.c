@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "cmd/follow_pieces.h"
 #include "cmd/follow_say.h"
 #include "cmd/pause.h"
 #include "cmd/phrase.h"
@@ -32,10 +33,7 @@ enum {
 	LISTED_MS = 4000,       /* a job that nobody sees is rare */
 	RELEASE_MS = 60000,
 	PATIENCE_MS = 600000,   /* with a store that answers nothing of use */
-	CARRY = 4,              /* bytes of an unfinished UTF-8 character */
 };
-
-struct carry { int rank, source; size_t n; char bytes[CARRY]; };
 
 struct gpc_follow {
 	struct gpc_cmd *c;
@@ -60,7 +58,7 @@ struct gpc_follow {
 	bool listed;                    /* for the supervisors, once more */
 	bool midline;                   /* the job's line on stderr is open */
 	bool wrote_log;
-	GPC_VEC(struct carry) carries;
+	struct gpc_pieces pieces;
 	struct gpc_progress *progress;
 	int64_t started_ms;
 };
@@ -117,69 +115,6 @@ static void spin(struct gpc_follow *f)
 }
 
 /* --- the job's output ------------------------------------------------------ */
-static struct carry *carry_of(struct gpc_follow *f, int rank, int source)
-{
-	struct carry *k;
-
-	for (size_t i = 0; i < f->carries.n; i++) {
-		k = &f->carries.v[i];
-		if (k->rank == rank && k->source == source)
-			return k;
-	}
-	k = gpc_vec_push(&f->carries);
-	k->rank = rank;
-	k->source = source;
-	return k;
-}
-
-/* Bytes at the end that may be the start of a UTF-8 character. */
-static size_t open_tail(const unsigned char *p, size_t n)
-{
-	for (size_t k = 1; k < CARRY && k <= n; k++) {
-		unsigned char b = p[n - k];
-
-		if ((b & 0xc0) == 0x80)
-			continue;
-		size_t need = b >= 0xf0 ? 4 : b >= 0xe0 ? 3 : b >= 0xc0 ? 2 : 1;
-		return need > k ? k : 0;
-	}
-	return 0;
-}
-
-static int put_json(struct gpc_follow *f, int rank, int source,
-	const void *data, size_t n, struct gpc_error *err)
-{
-	struct carry *k = carry_of(f, rank, source);
-	gpc_auto(gpc_buf) struct gpc_buf b = {0};
-
-	gpc_buf_add(&b, k->bytes, k->n);
-	gpc_buf_add(&b, data, n);
-	k->n = f->ended ? 0 : open_tail((const unsigned char *)b.data, b.len);
-	b.len -= k->n;
-	memcpy(k->bytes, b.data + b.len, k->n);
-	if (!b.len)
-		return 0;
-	return gpc_out_event(&f->c->out, "event", gpc_follow_log_json(f->job,
-		rank, source, b.data, b.len), err);
-}
-
-static int flush_carries(struct gpc_follow *f, struct gpc_error *err)
-{
-	for (size_t i = 0; i < f->carries.n; i++) {
-		struct carry *k = &f->carries.v[i];
-		size_t n = k->n;
-
-		k->n = 0;
-		if (!n)
-			continue;
-		int r = gpc_out_event(&f->c->out, "event", gpc_follow_log_json(
-			f->job, k->rank, k->source, k->bytes, n), err);
-		if (r)
-			return r;
-	}
-	return 0;
-}
-
 static int put_log(void *arg, int rank, int source, const void *data,
 	size_t n, struct gpc_error *err)
 {
@@ -192,7 +127,8 @@ static int put_log(void *arg, int rank, int source, const void *data,
 	if (gpc_canceled(f->c->cancel))
 		return gpc_fail(err, GPC_ECANCELED, "interrupted");
 	if (f->o.json)
-		return put_json(f, rank, source, data, n, err);
+		return gpc_pieces_put(&f->pieces, f->job, &f->c->out, rank,
+			source, (struct gpc_str){ data, n }, f->ended, err);
 	f->wrote_log = true;
 	f->note_is_last = false;
 	gpc_talk_clear_line(t);
@@ -327,7 +263,7 @@ void gpc_follow_free(struct gpc_follow *f)
 	gpc_progress_free(f->progress);
 	gpc_log_reader_free(f->reader);
 	gpc_view_clear(&f->view);
-	gpc_vec_free(&f->carries);
+	gpc_vec_free(&f->pieces);
 	free(f->job);
 	free(f->note);
 	free(f);
@@ -364,7 +300,7 @@ static int drain_log(struct gpc_follow *f, struct gpc_error *err)
 	do {
 		r = pump(f, true, &any, err);
 	} while (!r && any);
-	return r ? r : flush_carries(f, err);
+	return r ? r : gpc_pieces_flush(&f->pieces, f->job, &f->c->out, err);
 }
 
 /* Where it costs, events tell what a view would, but for an end that nobody has

@@ -1,11 +1,13 @@
 #!/bin/sh
 # Many jobs on the stand-in's EC2 from one shell loop: what is asked until they run,
 # whether anything is bought twice or left, and what the one supervisor of all needs.
-# JOBS sets the number. Each machine is booted by real processes, so as root; 200 of
-# them take some minutes.
+# JOBS sets the number, SECONDS_ how long each of them runs: with 300, all of 200 live at
+# the same time. Each machine is booted by real processes, so as root; 200 of them take
+# some minutes.
 # shellcheck disable=SC2016 source=tests/bench/lib.sh
 . "$(dirname "$0")/lib.sh"
 JOBS=${JOBS:-200}
+SECONDS_=${SECONDS_:-0}
 
 sh "$ROOT/tests/servers/fakecloud.sh" start "$T/fake" --set ec2_boot=true
 end() {
@@ -72,7 +74,8 @@ since=$(control requests | jq .next)
 most=0
 began=$(date +%s)
 for i in $(seq "$JOBS"); do
-	measure "$GPUCLOUD_BIN" submit -y -q -d --infra aws --name "many-$i" -- true
+	measure "$GPUCLOUD_BIN" submit -y -q -d --infra aws --name "many-$i" -- \
+		sleep "$SECONDS_"
 	[ "$rss_kb" -le "$most" ] || most=$rss_kb
 	[ "$i" -ne $((JOBS / 2)) ] || half=$(supervisor_kb)
 done
@@ -108,15 +111,17 @@ control "requests?since=$since" | jq -r --argjson n "$JOBS" '
 	(group_by(.operation)[] | "  \(.[0].operation) \(length / $n * 10 | round / 10)")' |
 	while read -r what count; do result "requests a job: $what" "$count"; done
 
-# The peer: the same machine, bought by AWS's own tool, without any job.
+# The peer: AWS's own tool buys the same machine, tagged, without any job on it.
 if command -v aws >/dev/null; then
-	for _ in 1 2 3 4 5; do
+	for n in 1 2 3 4 5; do
 		measure aws ec2 run-instances --endpoint-url "$FAKE_EC2" --count 1 \
-			--image-id "$(jq -r '.machines[0].image // "ami-0"' "$T/machines")" \
-			--instance-type t3.small --dry-run 2>/dev/null || true
-		read -r ms _ <"$T/measured"
+			--image-id "$(jq -r '.machines[0].image' "$T/machines")" \
+			--instance-type "$(jq -r '.machines[0].type' "$T/machines")" \
+			--client-token "peer-$n" --tag-specifications \
+			'ResourceType=instance,Tags=[{Key=bench,Value=peer}]' --output text \
+			--query 'Instances[0].InstanceId' 2>"$T/peer-said" || cat "$T/peer-said" >&2
 		echo "$ms"
 	done >"$T/peer"
-	result "a submit beside aws ec2 run-instances --dry-run" \
+	result "a submit beside aws ec2 run-instances" \
 		"$(ratio "$each" "$(median <"$T/peer")") ($(median <"$T/peer") ms)"
 fi
