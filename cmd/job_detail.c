@@ -19,6 +19,7 @@
 #include "core/supervise.h"
 #include "model/spec_notify.h"
 #include "model/spec_ports.h"
+#include "provider/provider.h"
 #include "record/checkpoint.h"
 #include "record/update.h"
 
@@ -208,7 +209,7 @@ static void add_ports(struct detail *d, const struct gpc_view *v,
 	}
 	gpc_spec_allowed(spec, &allow);
 	gpc_vec_each(n, &v->state.nodes)
-		guarded = guarded || !gpc_eq(n->provider, "local");
+		guarded = guarded || !gpc_provider_is_callers(n->provider);
 	who = gpc_strv_join(&allow, ", ");
 	text = gpc_format("for %s alone", who);
 	if (where.n && guarded && allow.n)

@@ -11,6 +11,7 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "provider/provider.h"
 
 char *gpc_phrase_time(int64_t wall_ms)
 {
@@ -149,7 +150,7 @@ char *gpc_phrase_place(const struct gpc_offer *o)
 {
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
 	char *text = NULL;
-	bool only_market = gpc_eq(o->provider, "local");
+	bool only_market = gpc_provider_is_callers(o->provider);
 
 	gpc_buf_adds(&b, o->provider ? o->provider : "?");
 	if (o->region && *o->region && !only_market)

@@ -13,6 +13,7 @@
 #include "cmd/wrap.h"
 #include "model/spec_notify.h"
 #include "model/spec_ports.h"
+#include "provider/provider.h"
 
 enum { RULES = 6 };
 
@@ -42,7 +43,7 @@ static void say_offer(struct gpc_cmd *c, const struct gpc_plan *p)
 	gpc_autostr *machine = gpc_phrase_machine(o);
 	gpc_autostr *nodes = gpc_phrase_count((uint64_t)p->num_nodes, "node");
 	gpc_autostr *text = gpc_format("%s%s: %s; %s", place,
-		gpc_eq(o->provider, "local") ? " (this machine)" : "", machine,
+		gpc_provider_is_callers(o->provider) ? " (this machine)" : "", machine,
 		nodes);
 	gpc_autostr *rate = gpc_phrase_rate(p->hourly);
 	gpc_autostr *parts = gpc_phrase_bill(&p->hourly_bill);
@@ -319,7 +320,7 @@ static void say_ports(struct gpc_cmd *c, const struct gpc_plan_text *t)
 		return;
 	list = gpc_strv_join(&ports, ", ");
 	who = gpc_strv_join(&allow, ", ");
-	if (gpc_eq(t->plan->offers.v[0].provider, "local"))
+	if (gpc_provider_is_callers(t->plan->offers.v[0].provider))
 		text = gpc_format("%s of this machine, as they are", list);
 	else
 		text = gpc_format("%s of each node, for %s alone", list,

@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "provider/gpu_match.h"
+#include "provider/provider.h"
 
 #define SHOWN 3                 /* offers, when there are more than FEW */
 #define FEW 4
@@ -153,7 +154,7 @@ static char *nearest(const struct gpc_spec *spec,
 static bool only_here(const struct gpc_offers *offers)
 {
 	gpc_vec_each(o, offers)
-		if (!gpc_eq(o->provider, "local"))
+		if (!gpc_provider_is_callers(o->provider))
 			return false;
 	return true;
 }

@@ -76,19 +76,13 @@ static bool is_free(int port)
 		errno != EADDRINUSE;
 }
 
-/* Nothing stands before the ports of such nodes. */
-static bool is_here(const char *provider)
-{
-	return gpc_eq(provider, "local");
-}
-
 void gpc_ports_taken(const struct gpc_spec *spec, const char *provider,
 	bool *ret_here, struct gpc_strv *to)
 {
 	gpc_auto(gpc_port_ranges) struct gpc_port_ranges ports = {0};
 	int looked = 0;
 
-	*ret_here = is_here(provider);
+	*ret_here = gpc_provider_is_callers(provider);
 	if (!*ret_here)
 		return;
 	gpc_spec_ports(spec, &ports);
@@ -133,7 +127,7 @@ void gpc_ports_where(const struct gpc_spec *spec, const struct gpc_job_state *st
 
 	gpc_spec_port_words(spec, &words);
 	gpc_vec_each(n, &st->nodes) {
-		gpc_autostr *here = is_here(n->provider) ? gpc_rank_here(n->rank) :
+		gpc_autostr *here = gpc_provider_is_callers(n->provider) ? gpc_rank_here(n->rank) :
 			NULL;
 
 		if (n->attempt != st->attempt || n->status == GPC_NODE_RELEASED ||

@@ -497,7 +497,7 @@ const struct gpc_provider_ops gpc_provider_local = {
 	.name = "local",
 	.title = "This machine",
 	.caps = GPC_PROVIDER_SPOT | GPC_PROVIDER_FREE | GPC_PROVIDER_THIS_HOST
-		| GPC_PROVIDER_LISTS_AT_ONCE,
+		| GPC_PROVIDER_LISTS_AT_ONCE | GPC_PROVIDER_CALLERS,
 	.state_size = sizeof(struct local),
 	.open = local_open,
 	.close = local_close,

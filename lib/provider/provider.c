@@ -35,6 +35,11 @@ unsigned gpc_provider_caps(const char *name)
 	return 0;
 }
 
+bool gpc_provider_is_callers(const char *name)
+{
+	return gpc_provider_caps(name) & GPC_PROVIDER_CALLERS;
+}
+
 static int unknown(const char *name, struct gpc_error *err)
 {
 	const char *near = gpc_nearest(name, names, N_ALL);

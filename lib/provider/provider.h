@@ -37,6 +37,9 @@ enum {
 	                                   * there, however young; what it shows
 	                                   * as GONE still has to be destroyed */
 	GPC_PROVIDER_KEEPS = 1 << 4,       /* it has keep and leave */
+	GPC_PROVIDER_CALLERS = 1 << 5,     /* its node is the machine that the
+	                                   * caller sits at: no region, no address,
+	                                   * nothing before its ports */
 };
 struct gpc_provider_context {             /* all borrowed, must outlive it */
 	const struct gpc_log *log;
@@ -149,3 +152,5 @@ GPC_CLEANUP_POINTER(gpc_provider);
 const char *const *gpc_provider_names(size_t *ret_n);
 /* Its caps without opening it; 0 for an unknown name. */
 unsigned gpc_provider_caps(const char *name);
+/* Whether its node is the caller's own machine (GPC_PROVIDER_CALLERS). */
+bool gpc_provider_is_callers(const char *name);

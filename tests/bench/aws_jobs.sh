@@ -83,8 +83,9 @@ each=$((($(date +%s) - began) * 1000 / JOBS))
 result "$JOBS submits" "$each ms each, $((most >> 10)) MiB a client"
 result "supervisor after half of them, after all" "$((half >> 10)), $(($(supervisor_kb) >> 10)) MiB"
 kb=0 threads=0 files=0 cpu=0 live=0
-while [ "$(ended)" -lt $((JOBS + 2)) ] || [ "$(control machines |
-	jq '[.machines[] | select(.state != "terminated")] | length')" -gt 0 ]; do
+# Nothing here asks the store while it is counted what is asked of it.
+while [ "$(control machines | jq '[.machines[] | select(.tags["gpucloud-job"] |
+	startswith("many-")) | select(.state == "terminated")] | length')" -lt "$JOBS" ]; do
 	supervisor_now >"$T/now"
 	read -r now t f c <"$T/now" || now=0 t=0 f=0 c=$cpu
 	[ "$now" -le "$kb" ] || kb=$now
@@ -96,7 +97,9 @@ while [ "$(ended)" -lt $((JOBS + 2)) ] || [ "$(control machines |
 	[ $(($(date +%s) - began)) -lt 1800 ] || break
 	sleep 2
 done
-result "have ended" "$(($(ended) - 2)) of $JOBS after $(($(date +%s) - began)) s, $live at once"
+until=$(date +%s)
+control "requests?since=$since" >"$T/requests"
+result "have ended" "$(($(ended) - 2)) of $JOBS after $((until - began)) s, $live at once"
 result "supervisor of all: most" \
 	"$((kb >> 10)) MiB, $threads threads, $files files, $cpu s of processor"
 control machines >"$T/machines"
@@ -105,17 +108,17 @@ result "machines bought, left, tokens" "$(jq -r '.machines | map(select(.tags["g
 	map(.token) | unique | length)"' "$T/machines")"
 result "ledger, meter in millionths" "$(gpc cost -o json | jq '[.rows[].cost.amount |
 	tonumber * 1000000 | round] | add'), $(jq '[.machines[].bill[]] | add' "$T/machines")"
-control "requests?since=$since" | jq -r --argjson n "$JOBS" '
+jq -r --argjson n "$JOBS" '
 	[.requests[] | select(.identity // "" | endswith("user/tester"))] |
 	group_by(.service)[] | "\(.[0].service) \(length / $n * 10 | round / 10)",
-	(group_by(.operation)[] | "  \(.[0].operation) \(length / $n * 10 | round / 10)")' |
+	(group_by(.operation)[] | "  \(.[0].operation) \(length / $n * 10 | round / 10)")' "$T/requests" |
 	while read -r what count; do result "requests a job: $what" "$count"; done
 
 # The peer: AWS's own tool buys the same machine, tagged, without any job on it.
 if command -v aws >/dev/null; then
 	for n in 1 2 3 4 5; do
 		measure aws ec2 run-instances --endpoint-url "$FAKE_EC2" --count 1 \
-			--image-id "$(jq -r '.machines[0].image' "$T/machines")" \
+			--region us-east-1 --image-id "$(jq -r '.machines[0].image' "$T/machines")" \
 			--instance-type "$(jq -r '.machines[0].type' "$T/machines")" \
 			--client-token "peer-$n" --tag-specifications \
 			'ResourceType=instance,Tags=[{Key=bench,Value=peer}]' --output text \
