@@ -2,7 +2,8 @@
  * the fault store (which must be transparent when nothing is to fail). A new
  * store joins by a line in `kinds` that says how a test gets an empty one. Arguments
  * choose schemes. A store in a bucket takes part where its variable names one, as
- * tests/e2e/stores.sh does. */
+ * tests/e2e/stores.sh does; GPUCLOUD_TEST_DATA_ONLY=1 says of its server that it
+ * refuses conditions, and asks it bare alone, for the rest is our own code. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include "base/path.h"
 #include "base/rand.h"
 #include "base/time.h"
+#include "record/journal.h"
 #include "store/fault.h"
 
 /* --- kinds ------------------------------------------------------------- */
@@ -112,7 +114,7 @@ static void bytes(void **state)
 
 	for (size_t i = 0; i < n; i++)
 		data[i] = (char)(i * 7 % 251);
-	assert_ok(gpc_store_put(s, "big", data, n, GPC_PUT_IF_ABSENT, &err));
+	assert_ok(gpc_store_put(s, "big", data, n, creating(state), &err));
 	assert_ok(gpc_store_get(s, "big", n, &b, &err));
 	assert_int_equal(b.len, n);
 	assert_memory_equal(b.data, data, n);
@@ -180,6 +182,28 @@ static void if_absent(void **state)
 	has(s, "k/1", "third");
 	assert_ok(gpc_store_put(s, "k/1", "hint", 4, GPC_PUT_HINT, &err));
 	has(s, "k/1", "hint");
+}
+
+/* What a store of data only says to each condition: no, having done nothing. */
+static void refuses_conditions(void **state)
+{
+	struct gpc_store *s = store_of(state);
+	gpc_auto(gpc_journal) struct gpc_journal j = {0};
+	struct gpc_json *data = gpc_json_object();
+
+	assert_fails(gpc_store_put(s, "k/1", "first", 5, GPC_PUT_IF_ABSENT,
+		&err), GPC_EUNSUPPORTED);
+	lists(s, "", NULL, "");
+	put(s, "k/1", "data");
+	assert_fails(gpc_store_put(s, "k/1", "second", 6, GPC_PUT_IF_ABSENT,
+		&err), GPC_EUNSUPPORTED);
+	has(s, "k/1", "data");
+	gpc_journal_init(&j, s, "race-abc234", "test");
+	gpc_json_set_int(data, "num_nodes", 1);
+	assert_fails(gpc_journal_append(&j, GPC_EVENT_SUBMITTED, data, &err),
+		GPC_ECONFIG);
+	assert_has(err.msg, "does not keep writers apart");
+	lists(s, "", NULL, "k/1");
 }
 
 static int add_to(void *arg, const void *data, size_t n, struct gpc_error *e)
@@ -439,7 +463,7 @@ static void identity(void **state)
 	assert_ok(gpc_store_identify(s, GPC_STORE_CREATE, &err));
 	lists(s, "", NULL, "store.json");
 	assert_int_equal(strlen(s->id), 20);
-	assert_true(s->caps & GPC_STORE_IF_ABSENT);
+	assert_int_equal(!(s->caps & GPC_STORE_IF_ABSENT), f->data_only);
 	memcpy(id, s->id, sizeof(id));
 	assert_ok(gpc_store_open(f->url, 0, NULL, &again, &err));
 	assert_string_equal(again->id, "");
@@ -447,7 +471,8 @@ static void identity(void **state)
 	assert_string_equal(again->id, id);
 
 	assert_ok(gpc_store_get(s, "store.json", 4096, &b, &err));
-	assert_has(gpc_buf_str(&b), "\"journal_capable\": true");
+	assert_has(gpc_buf_str(&b), f->data_only ?
+		"\"journal_capable\": false" : "\"journal_capable\": true");
 	put(s, "store.json", "{\"v\":2,\"news\":true}");
 	assert_fails(gpc_store_identify(again, 0, &err), GPC_EUNSUPPORTED);
 	assert_true(err.hint[0] != '\0');
@@ -502,17 +527,25 @@ static void waiting(void **state)
 
 /* --- main -------------------------------------------------------------- */
 
-static const struct { const char *name; void (*run)(void **state); } suite[] = {
+struct promise { const char *name; void (*run)(void **state); };
+static const struct promise suite[] = {
 	{"objects", objects}, {"bytes", bytes}, {"deletes", deletes},
-	{"deletes_many", deletes_many},
-	{"if_absent", if_absent}, {"ranges", ranges},
+	{"deletes_many", deletes_many}, {"ranges", ranges},
 	{"sink_stops", sink_stops}, {"from_fd", from_fd},
 	{"hostile_keys", hostile_keys}, {"order", order}, {"paging", paging},
 	{"change_while_listing", change_while_listing}, {"appends", appends},
-	{"thread_races", store_thread_races}, {"process_races", store_process_races},
 	{"whole_replaces", store_whole_replaces},
 	{"folders_come_and_go", store_folders_come_and_go}, {"identity", identity},
-	{"journal_races", store_journal_races}, {"waiting", waiting},
+	{"waiting", waiting},
+};
+/* Besides, of what can hold journals, and of what can not. */
+static const struct promise with_journals[] = {
+	{"if_absent", if_absent}, {"thread_races", store_thread_races},
+	{"process_races", store_process_races},
+	{"journal_races", store_journal_races},
+};
+static const struct promise data_only[] = {
+	{"refuses_conditions", refuses_conditions},
 };
 
 static bool is_wanted(const char *scheme, int argc, char **argv)
@@ -527,26 +560,42 @@ static bool is_wanted(const char *scheme, int argc, char **argv)
 	return argc < 2;
 }
 
+static size_t add(struct CMUnitTest *tests, size_t n, const struct promise *v,
+	size_t n_v, struct fixture *f)
+{
+	for (size_t i = 0; i < n_v; i++)
+		tests[n++] = (struct CMUnitTest){ v[i].name, v[i].run, set_up,
+			tear_down, f };
+	return n;
+}
+
+static int run(struct fixture *f)
+{
+	gpc_autostr *group = gpc_format("%s%s", f->faulty ? "fault over " : "",
+		f->scheme);
+	struct CMUnitTest tests[COUNT(suite) + COUNT(with_journals)];
+	size_t n = add(tests, 0, suite, COUNT(suite), f);
+
+	if (f->data_only)
+		n = add(tests, n, data_only, COUNT(data_only), f);
+	else
+		n = add(tests, n, with_journals, COUNT(with_journals), f);
+	return _cmocka_run_group_tests(group, tests, n, NULL, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	size_t n_schemes;
 	const char *const *schemes = gpc_store_schemes(&n_schemes);
+	bool only_data = getenv("GPUCLOUD_TEST_DATA_ONLY") != NULL;
 	int failed = 0;
 
 	for (size_t i = 0; i < 2 * n_schemes; i++) {
-		struct fixture f = { .scheme = schemes[i / 2],
-			.faulty = i % 2 };
-		gpc_autostr *group = gpc_format("%s%s",
-			f.faulty ? "fault over " : "", f.scheme);
-		struct CMUnitTest tests[COUNT(suite)];
+		struct fixture f = { .scheme = schemes[i / 2], .faulty = i % 2,
+			.data_only = only_data };
 
-		if (!is_wanted(f.scheme, argc, argv))
-			continue;
-		for (size_t k = 0; k < COUNT(suite); k++)
-			tests[k] = (struct CMUnitTest){ suite[k].name,
-				suite[k].run, set_up, tear_down, &f };
-		failed += _cmocka_run_group_tests(group, tests, COUNT(tests),
-			NULL, NULL);
+		if (is_wanted(f.scheme, argc, argv) && !(only_data && f.faulty))
+			failed += run(&f);
 	}
 	return failed;
 }

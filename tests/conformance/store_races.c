@@ -128,10 +128,12 @@ static void *flip(void *arg)
 	return NULL;
 }
 
-/* A reader sees the old bytes or the new ones. */
+/* A reader sees the old bytes or the new ones. (Swift, which is such a store of data
+ * only, looks for an object's file and opens it then; it may be the old one, and gone.) */
 void store_whole_replaces(void **state)
 {
 	struct gpc_store *s = store_of(state);
+	bool may_miss = ((struct fixture *)*state)->data_only;
 	struct flip f = { .s = s };
 	pthread_t thread;
 
@@ -139,8 +141,11 @@ void store_whole_replaces(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, flip, &f), 0);
 	while (!f.stop) {
 		gpc_auto(gpc_buf) struct gpc_buf b = {0};
+		int r = gpc_store_get(s, "flip/x", 1 << 20, &b, &err);
 
-		assert_ok(gpc_store_get(s, "flip/x", 1 << 20, &b, &err));
+		if (r == -GPC_ENOTFOUND && may_miss)
+			continue;
+		assert_ok(r);
 		for (size_t i = 1; i < b.len; i++)
 			assert_int_equal(b.data[i], b.data[0]);
 	}
@@ -150,12 +155,13 @@ void store_whole_replaces(void **state)
 /* Puts and deletes in one folder, which comes and goes meanwhile. */
 static void *churn(void *arg)
 {
-	struct gpc_store *s = arg;
+	void **state = arg;
+	struct gpc_store *s = store_of(state);
 	char key[40] = "churn/deep/";
 
 	gpc_rand_base32(key + 11, 10);
 	for (int i = 0; i < 40; i++)
-		if (gpc_store_put(s, key, "x", 1, i % 2 ? GPC_PUT_IF_ABSENT :
+		if (gpc_store_put(s, key, "x", 1, i % 2 ? creating(state) :
 			GPC_PUT_HINT, NULL) < 0 || gpc_store_del(s, key, NULL) <
 			0)
 			return s;
@@ -168,8 +174,8 @@ void store_folders_come_and_go(void **state)
 	pthread_t threads[8];
 
 	for (int i = 0; i < 8; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, churn, s),
-			0);
+		assert_int_equal(pthread_create(&threads[i], NULL, churn,
+			state), 0);
 	for (int i = 0; i < 8; i++) {
 		void *failed;
 

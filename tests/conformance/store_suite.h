@@ -10,6 +10,7 @@ static struct gpc_error err;
 struct fixture {
 	const char *scheme;
 	bool faulty;            /* behind the fault store */
+	bool data_only;         /* its server refuses conditions, and says so */
 	char *folder;
 	char *url;
 	struct gpc_store *inner, *s;
@@ -18,6 +19,12 @@ struct fixture {
 static inline struct gpc_store *store_of(void **state)
 {
 	return ((struct fixture *)*state)->s;
+}
+
+/* Creates, where a store can be asked to; else writes. */
+static inline unsigned creating(void **state)
+{
+	return ((struct fixture *)*state)->data_only ? 0 : GPC_PUT_IF_ABSENT;
 }
 
 static inline void put(struct gpc_store *s, const char *key, const char *text)

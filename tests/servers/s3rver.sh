@@ -9,10 +9,13 @@
 
 VERSION=3.7.1
 
+# What npm has kept of an earlier time is asked first.
 install() {
 	[ -f "$dir/node_modules/s3rver/package.json" ] && return
-	npm install --prefix "$dir" --no-audit --no-fund --ignore-scripts \
-		"s3rver@$VERSION" >"$dir/npm.log" 2>&1 && return
+	for _ in 1 2 3; do
+		npm install --prefix "$dir" --no-audit --no-fund --ignore-scripts \
+			--prefer-offline "s3rver@$VERSION" >"$dir/npm.log" 2>&1 && return
+	done
 	say "npm cannot install s3rver: $(grep -m 1 -i err "$dir/npm.log")"
 	exit 77
 }
