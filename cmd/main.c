@@ -72,6 +72,7 @@ static void set_up_streams(struct gpc_cmd *c)
 	c->talk.dumb = !env_set("TERM") || gpc_eq(getenv("TERM"), "dumb");
 	c->talk.color = want_color(c, c->talk.tty);
 	c->talk.quiet = g->quiet;
+	c->talk.json = g->log_format == GPC_LOG_JSON;
 	/* -q of a command that lists things: the names alone */
 	if (g->quiet && c->command &&
 		(c->command->flags & GPC_CMD_OUTPUT) && !g->json &&
@@ -86,7 +87,7 @@ static void set_up_streams(struct gpc_cmd *c)
 		level = g->verbose > 1 ? GPC_TRACE : GPC_VERBOSE;
 	c->log = (struct gpc_log){
 		.level = (enum gpc_level)level,
-		.json = g->log_format == GPC_LOG_JSON,
+		.json = c->talk.json,
 		.color = c->talk.color,
 		.sink = gpc_talk_log,
 		.sink_arg = &c->talk,

@@ -27,7 +27,7 @@ void gpc_talk_clear_line(struct gpc_talk *t)
 static void add_line(const struct gpc_talk *t, const char *line,
 	struct gpc_buf *out)
 {
-	if (t->tty && t->width >= NARROWEST)
+	if (t->tty && !t->json && t->width >= NARROWEST)
 		gpc_wrap_talk(line, (size_t)t->width, out);
 	else
 		gpc_buf_addf(out, "%s\n", line);
@@ -49,6 +49,28 @@ static void put_lines(struct gpc_talk *t, const char *text)
 	fflush(t->to);
 }
 
+/* The name in front of a line and its indent are for people. */
+static void put_objects(struct gpc_talk *t, const char *text)
+{
+	static const char name[] = "gpucloud: ";
+	const struct gpc_log log = {
+		.level = GPC_INFO, .json = true, .sink = gpc_talk_log,
+		.sink_arg = t,
+	};
+	struct gpc_str rest = gpc_str_of(text), line;
+
+	while (gpc_str_split(&rest, '\n', &line)) {
+		gpc_autostr *one = NULL;
+
+		line = gpc_str_trim(line);
+		if (!line.len)
+			continue;
+		one = gpc_strndup(line.ptr, line.len);
+		gpc_log(&log, GPC_INFO, "%s", one +
+			(gpc_starts_with(one, name) ? sizeof(name) - 1 : 0));
+	}
+}
+
 void gpc_say(struct gpc_talk *t, const char *fmt, ...)
 {
 	va_list ap;
@@ -58,7 +80,10 @@ void gpc_say(struct gpc_talk *t, const char *fmt, ...)
 	va_start(ap, fmt);
 	gpc_autostr *text = gpc_vformat(fmt, ap);
 	va_end(ap);
-	put_lines(t, text);
+	if (t->json)
+		put_objects(t, text);
+	else
+		put_lines(t, text);
 }
 
 /* The line is rendered and made printable already. */

@@ -13,6 +13,7 @@ struct gpc_talk {
 	bool color;
 	bool dumb;             /* a terminal that cannot draw over a line */
 	bool quiet;            /* -q: only errors */
+	bool json;             /* each line as an object, as gpc_log writes them */
 	int width;             /* columns, 0 = unknown */
 	bool line_shown;       /* a progress line stands on the terminal */
 };

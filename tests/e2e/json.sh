@@ -271,6 +271,9 @@ is "$(jq -r 'select(.type == "end")' lines)" "" "and then there is no end"
 jq -e -s . lines >/dev/null
 ok $? "but every line is whole"
 gpc release --now slow >/dev/null 2>&1
+run gpc --log-format json submit --name talks -- true
+is "$(jq -r .level "$T/err" 2>&1 | sort -u),$(grep -c 'SUCCEEDED: completed' "$T/err")" \
+	"info,1" "with --log-format=json all that is said is an object a line"
 # the reader goes away: the job runs on, and nobody hangs
 "$GPUCLOUD_BIN" submit --json --name gone -- sh -c \
 	'for i in $(seq 50); do echo $i; sleep 0.1; done' 2>gone.err | head -n 1 >gone.out

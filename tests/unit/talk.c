@@ -49,6 +49,27 @@ static void test_say(void **state)
 }
 
 /* A terminal gets whole words, commands to copy stay whole if they can, later lines hang. */
+static void test_say_objects(void **state)
+{
+	struct capture c;
+
+	(void)state;
+	begin(&c, true);
+	c.t.json = true;
+	gpc_say(&c.t, "gpucloud: a \"b\"\n\n  hint: %s", "\033[2J");
+	c.t.quiet = true;
+	gpc_say(&c.t, "unheard");
+	char *text = end(&c);
+	char *second = strchr(text, '\n') + 1;
+	assert_memory_equal(text, "{\"time\":\"2", 10);
+	assert_memory_equal(strstr(text, "\"level\""),
+		"\"level\":\"info\",\"msg\":\"a \\\"b\\\"\"}\n{",
+		strlen("\"level\":\"info\",\"msg\":\"a \\\"b\\\"\"}\n{"));
+	assert_string_equal(strstr(second, "\"level\""),
+		"\"level\":\"info\",\"msg\":\"hint: \\\\x1b[2J\"}\n");
+	free(text);
+}
+
 static void test_wraps_for_terminals(void **state)
 {
 	struct capture c;
@@ -157,6 +178,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_say),
+		cmocka_unit_test(test_say_objects),
 		cmocka_unit_test(test_wraps_for_terminals),
 		cmocka_unit_test(test_no_terminal_no_question),
 		cmocka_unit_test(test_progress_hidden),
