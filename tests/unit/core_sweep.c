@@ -194,6 +194,39 @@ TEST(a_blob_that_a_new_job_lost_is_told)
 	lab_free(lab);
 }
 
+static void take_long(void *arg)
+{
+	(void)arg;
+	lab_advance(3000);
+}
+
+/* Between a look that took long and the delete a submit may have come. */
+TEST(nothing_goes_by_a_look_that_took_long)
+{
+	struct lab *lab = lab_new(LAB_FAULTY);
+	gpc_autostr *a = lab_folder(lab, "a", "a");
+	char job[GPC_JOB_ID_SIZE];
+	struct gpc_fault f = { .op = GPC_FAULT_HEAD, .how = GPC_FAULT_CALL,
+		.prefix = "blobs/", .call = take_long };
+	int all;
+
+	assert_ok(lab_submit(lab->s, a, NULL, job, &err));
+	forget(lab, job);
+	lab_advance(15 * DAY);
+	all = count_keys(lab_inner(lab), "blobs/", NULL);
+	gpc_store_fault_add(lab->s->store, &f);
+	assert_int_equal(sweep(lab->s, false).blobs, 0);
+	assert_int_equal(count_keys(lab_inner(lab), "blobs/", NULL), all);
+	/* One that is stopped once looks again. */
+	gpc_store_fault_reset(lab->s->store);
+	f.nth = 1;
+	gpc_store_fault_add(lab->s->store, &f);
+	assert_int_equal(sweep(lab->s, false).blobs, all);
+	assert_int_equal(gpc_store_fault_count(lab->s->store, GPC_FAULT_HEAD),
+		all + 1);
+	lab_free(lab);
+}
+
 TEST(what_cannot_be_read_keeps_all)
 {
 	struct lab *lab = lab_new(0);
@@ -226,6 +259,7 @@ int main(void)
 		cmocka_unit_test(a_submit_meanwhile_renews_what_it_uses),
 		cmocka_unit_test(a_delete_that_lands_late_is_mended),
 		cmocka_unit_test(a_blob_that_a_new_job_lost_is_told),
+		cmocka_unit_test(nothing_goes_by_a_look_that_took_long),
 		cmocka_unit_test(what_cannot_be_read_keeps_all),
 	};
 
