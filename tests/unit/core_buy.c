@@ -13,6 +13,7 @@
 #include "core/request.h"
 #include "core_lab.h"
 #include "record/keys.h"
+#include "record/tether.h"
 
 /* Steps and plays until the job is done. */
 static void play_out(struct lab *lab, struct gpc_supervision *sv,
@@ -178,6 +179,28 @@ TEST(no_capacity_waits_without_end)
 	play_out(lab, sv, job, 10 * MINUTE);
 	assert_status(sv, "SUCCEEDED");
 	lab_check(lab, job, 1);
+	gpc_supervision_free(sv);
+	lab_free(lab);
+}
+
+/* A job that has no node yet has no agent that misses its client. */
+TEST(who_waits_without_its_client_is_cancelled)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "");
+	struct gpc_supervision *sv = lab_supervise(lab->s, job);
+	struct gpc_tether t = { .within_ms = 2 * MINUTE };
+
+	lab_script(lab, FAULTS(CREATE("no_capacity", ",\"times\":-1")));
+	for (int i = 0; i < 60; i++) {
+		gpc_tether_renew(&t, lab->s->store, job);
+		lab_step(sv);
+		lab_advance(5000);
+	}
+	assert_status(sv, "PROVISIONING");
+	lab_finish(sv, 5 * MINUTE);
+	assert_status(sv, "CANCELLED");
+	assert_int_equal(lab_ledger(lab).made, 0);
 	gpc_supervision_free(sv);
 	lab_free(lab);
 }
@@ -694,6 +717,7 @@ int main(void)
 		cmocka_unit_test(
 			a_machine_that_never_ran_is_an_offer_that_was_not_to_be_had),
 		cmocka_unit_test(no_capacity_waits_without_end),
+		cmocka_unit_test(who_waits_without_its_client_is_cancelled),
 		cmocka_unit_test(an_unanswered_intent_is_void_after_ten_minutes),
 		cmocka_unit_test(a_list_that_lags_behind),
 		cmocka_unit_test(caps_end_a_job),

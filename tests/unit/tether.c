@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "record/tether.h"
+#include "store/fault.h"
 #include "store/store.h"
 
 #define MINUTE ((int64_t)60000)
@@ -96,6 +97,27 @@ TEST(a_watcher_that_slept_counts_anew)
 	gpc_store_free(s);
 }
 
+/* Nobody can tell of itself by a store that does not answer. */
+TEST(a_store_that_does_not_answer_is_no_silence)
+{
+	struct gpc_store *inner = open_mem(), *s = gpc_store_fault_new(inner);
+	const struct gpc_fault f = { .op = GPC_FAULT_GET };
+	struct gpc_tether t = { .within_ms = MINUTE };
+	struct gpc_tether_watch w = {0};
+	struct gpc_error err;
+
+	assert_ok(gpc_tether_put(&t, s, "job-aaaaaa", &err));
+	assert_int_equal(silent_at(&w, s, 1000, MINUTE / 2), 0);
+	gpc_store_fault_add(s, &f);
+	assert_int_equal(silent_at(&w, s, MINUTE / 2 + 1000, 10 * MINUTE), 0);
+	gpc_store_fault_reset(s);
+	assert_int_equal(silent_at(&w, s, 10 * MINUTE + 1000,
+		10 * MINUTE + 20000), 0);
+	assert_true(silent_at(&w, s, 10 * MINUTE + 21000, 12 * MINUTE) > 0);
+	gpc_store_free(s);
+	gpc_store_free(inner);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -103,6 +125,7 @@ int main(void)
 		cmocka_unit_test(another_client_counts_as_well),
 		cmocka_unit_test(no_tether_is_never_missed),
 		cmocka_unit_test(a_watcher_that_slept_counts_anew),
+		cmocka_unit_test(a_store_that_does_not_answer_is_no_silence),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
