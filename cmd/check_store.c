@@ -15,12 +15,14 @@
 
 void gpc_check_failed(struct gpc_check_row *row, const struct gpc_error *why)
 {
+	const char *advice = gpc_error_advice(why);
+
 	if (row->state == GPC_CHECK_FAILED)
 		return;
 	row->state = GPC_CHECK_FAILED;
 	row->why = *why;
 	gpc_set_str(&row->problem, why->msg);
-	gpc_set_str(&row->hint, why->hint[0] ? why->hint : NULL);
+	gpc_set_str(&row->hint, *advice ? advice : NULL);
 }
 
 void gpc_check_absent(struct gpc_check_row *row, const struct gpc_error *why)

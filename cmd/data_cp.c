@@ -253,15 +253,14 @@ static int copy_one(struct copy *k, const struct source *s,
 static int copy_as_one(struct copy *k, struct source *s, struct gpc_error *err)
 {
 	char *end = s->at.key + strlen(s->at.key) - 1;
-	int r = -GPC_ENOTFOUND;
+	int r;
 
 	if (s->may_be_one) {
 		*end = '\0';
 		r = look_at_one(s, err);
+	} else {
+		r = gpc_location_fail_nothing(&s->at, NULL, err);
 	}
-	if (r == -GPC_ENOTFOUND)
-		return gpc_fail(err, GPC_ENOTFOUND, "%s: nothing is there",
-			s->at.word);
 	return r ? r : copy_one(k, s, err);
 }
 

@@ -255,7 +255,7 @@ static int check_any(const struct ls *s, struct gpc_error *err)
 	if (s->at.path || s->files || s->folders || !*s->at.key ||
 		s->x->o->patterns.n)
 		return 0;
-	return gpc_fail(err, GPC_ENOTFOUND, "%s: nothing is there", s->at.word);
+	return gpc_location_fail_nothing(&s->at, NULL, err);
 }
 
 int gpc_data_ls(struct gpc_cmd *c, const char *word, struct gpc_error *err)

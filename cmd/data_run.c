@@ -118,10 +118,10 @@ void gpc_data_failed(struct gpc_data_run *x, const char *from, const char *to,
 		x->first = *why;
 	if (x->c->out.format == GPC_OUT_JSON) {
 		struct gpc_json *j = gpc_json_object();
+		const char *advice = gpc_error_advice(why);
 
 		gpc_json_set(j, "error", json_text(why->msg));
-		gpc_json_set(j, "hint", json_text(why->hint[0] ? why->hint :
-			NULL));
+		gpc_json_set(j, "hint", json_text(*advice ? advice : NULL));
 		gpc_json_set(j, "request_id", json_text(why->request_id[0] ?
 			why->request_id : NULL));
 		put_event(x, "failed", from, to, j);
@@ -318,7 +318,7 @@ static int sum_up(const struct gpc_data_run *x, struct gpc_error *err,
 		return gpc_wrap(err, -(int)err->code, "%s; the first", what);
 	gpc_fail(err, x->first.code, "%s", what);
 	err->sys = x->first.sys;
-	gpc_hint(err, "%s", x->first.hint);
+	gpc_hint(err, "%s", gpc_error_advice(&x->first));
 	return -(int)err->code;
 }
 

@@ -322,19 +322,20 @@ static void say_lines(struct gpc_talk *talk, const char *lead, const char *text)
 static void print_error(struct gpc_cmd *c, const struct gpc_error *err)
 {
 	gpc_autostr *words = gpc_error_words(err);
+	const char *advice = gpc_error_advice(err);
 	struct gpc_talk talk = c->talk;
 
 	talk.quiet = false;
 	if (c->log.json) {
 		gpc_log(&c->log, GPC_ERROR, "%s%s%s", err->msg[0] ? err->msg :
-			gpc_code_to_str(err->code), err->hint[0] ? "; hint: " :
-			"", err->hint);
+			gpc_code_to_str(err->code), *advice ? "; hint: " : "",
+			advice);
 		return;
 	}
 	say_lines(&talk, "gpucloud: ", *words ? words :
 		gpc_code_to_str(err->code));
-	if (err->hint[0])
-		say_lines(&talk, "  hint: ", err->hint);
+	if (*advice)
+		say_lines(&talk, "  hint: ", advice);
 }
 
 /* Our reader has gone: end as every filter does, without a word. */

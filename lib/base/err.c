@@ -231,6 +231,26 @@ char *gpc_error_words(const struct gpc_error *err)
 		gpc_strdup(err->msg);
 }
 
+const char *gpc_error_advice(const struct gpc_error *err)
+{
+	if (err->hint[0])
+		return err->hint;
+	switch (err->code) {
+	case GPC_ERATE:
+		return "the service is asked too often: try again a little later";
+	case GPC_ENET:
+	case GPC_ETIMEOUT:
+		return err->http >= 500 ?
+			"the service has trouble of its own: try again later" :
+			"check the network between here and there, then try again";
+	case GPC_EPROTO:
+		return err->http ? "-vv shows what was asked and what was answered" :
+			"";
+	default:
+		return "";
+	}
+}
+
 bool gpc_code_retryable(enum gpc_code code)
 {
 	return (unsigned)code < GPC_CODE__COUNT && codes[code].retryable;

@@ -69,6 +69,10 @@ void gpc_error_besides(struct gpc_error *first, const struct gpc_error *more);
 /* Its message with the request's id, where that is not in it already; owned. */
 char *gpc_error_words(const struct gpc_error *err);
 
+/* What to do next: its hint, else what helps with any error of its code; borrowed, ""
+ * when there is nothing to say. */
+const char *gpc_error_advice(const struct gpc_error *err);
+
 bool gpc_code_retryable(enum gpc_code code);
 int gpc_code_exit(enum gpc_code code);          /* the table of gpucloud(1) */
 /* The same for an error: what the system forbids is a missing permission. */

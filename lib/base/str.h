@@ -24,6 +24,9 @@ size_t gpc_utf8_width(const char *s);
 /* A copy in which control bytes and invalid UTF-8 are shown as \xNN: what may
  * be printed of bytes from outside. Owned by the caller. */
 char *gpc_str_printable(const char *s, size_t n);
+/* The same, and of what is longer than most bytes then only beginning and end, with
+ * "..." between, so that a long name leaves room for what is said about it. */
+char *gpc_str_brief(const char *s, size_t most);
 char *gpc_shell_quote(const char *s);            /* for POSIX shells; owned */
 
 void gpc_hex(const void *bytes, size_t n, char *ret_hex); /* 2n+1 bytes */

@@ -184,3 +184,26 @@ char *gpc_str_printable(const char *s, size_t n)
 	*at = '\0';
 	return out;
 }
+
+/* A byte within a character, not its first. */
+static bool is_within(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+char *gpc_str_brief(const char *s, size_t most)
+{
+	char *all = gpc_str_printable(s, strlen(s)), *brief;
+	size_t n = strlen(all), half = most / 2, from;
+
+	if (n <= most)
+		return all;
+	from = n - half;
+	while (half > 0 && is_within(all[half]))
+		half--;
+	while (is_within(all[from]))
+		from++;
+	brief = gpc_format("%.*s...%s", (int)half, all, all + from);
+	free(all);
+	return brief;
+}

@@ -89,9 +89,15 @@ static enum gpc_net_verdict classify(const char *code, int status,
 	}
 	*ret_error = status == 429 ? GPC_ERATE : status >= 500 ? GPC_ENET :
 		status >= 400 ? GPC_EAUTH : GPC_EPROTO;
-	if (status < 400)
+	if (status < 400) {
 		*ret_hint = "redirects are not followed: check "
 			"ALIBABA_CLOUD_STS_ENDPOINT, and what stands between";
+	} else if (!*code && (status == 501 || (status < 500 && status != 429))) {
+		*ret_error = GPC_ECONFIG;
+		*ret_hint = "that is no answer of STS: check "
+			"ALIBABA_CLOUD_STS_ENDPOINT, and what stands between";
+		return GPC_NET_FAILED;
+	}
 	return status == 429 ? GPC_NET_THROTTLED : status >= 500 ?
 		GPC_NET_RETRY : GPC_NET_FAILED;
 }

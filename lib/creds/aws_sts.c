@@ -14,6 +14,8 @@
 #define TOTAL_MS 60000
 #define MAX_BYTES ((size_t)256 << 10)
 #define SAID_MAX 320
+#define HINT_SECRET "the secret key does not belong to the access key: check it where " \
+	"they come from"
 
 struct call {
 	const struct gpc_aws_sts *how;
@@ -57,18 +59,33 @@ static const struct {
 		"the token has expired: have a new one written"},
 	{"InvalidIdentityToken", GPC_NET_FAILED, GPC_EAUTH, "check audience and "
 		"issuer of the token against the identity provider in IAM"},
-	{"IDPRejectedClaim", GPC_NET_FAILED, GPC_EAUTH, NULL},
-	{"InvalidClientTokenId", GPC_NET_FAILED, GPC_EAUTH,
-		"the source keys are not known to AWS: check them"},
+	{"IDPRejectedClaim", GPC_NET_FAILED, GPC_EAUTH, "the identity provider does "
+		"not stand by the token: have a new one written"},
+	{"InvalidClientTokenId", GPC_NET_FAILED, GPC_EAUTH, "AWS does not know the "
+		"access key: check it, and the session token that belongs to it"},
+	{"SignatureDoesNotMatch", GPC_NET_FAILED, GPC_EAUTH, HINT_SECRET},
+	{"IncompleteSignature", GPC_NET_FAILED, GPC_EAUTH, HINT_SECRET},
+	{"AccessDenied", GPC_NET_FAILED, GPC_EAUTH, "the role must trust the caller, "
+		"who must be allowed to assume it"},
 	{"RegionDisabledException", GPC_NET_FAILED, GPC_EAUTH,
 		"enable STS in that region, or set another region"},
 	{"ValidationError", GPC_NET_FAILED, GPC_ECONFIG, NULL},
 	{"MalformedInput", GPC_NET_FAILED, GPC_ECONFIG, NULL},
 };
 
-static enum gpc_net_verdict classify(const char *code, const char *message,
+/* Where a wrong clock is the reason it has the code of a wrong secret. */
+static const char *exact(const char *code, const char *message)
+{
+	return strcmp(code, "SignatureDoesNotMatch") == 0 &&
+		(strstr(message, "Signature expired") ||
+		strstr(message, "not yet current")) ? "RequestExpired" : code;
+}
+
+static enum gpc_net_verdict classify(const char *told, const char *message,
 	int status, enum gpc_code *ret_error, const char **ret_hint)
 {
+	const char *code = exact(told, message);
+
 	*ret_hint = NULL;
 	for (size_t i = 0; i < sizeof(meanings) / sizeof(*meanings); i++) {
 		if (strcmp(meanings[i].code, code) != 0)
@@ -78,14 +95,15 @@ static enum gpc_net_verdict classify(const char *code, const char *message,
 		return meanings[i].verdict;
 	}
 	*ret_error = GPC_EAUTH;
-	if (strcmp(code, "SignatureDoesNotMatch") == 0)
-		return strstr(message, "Signature expired") ||
-			strstr(message, "not yet current") ? GPC_NET_SKEWED :
-			GPC_NET_FAILED;
 	if (status < 400) {
 		*ret_error = GPC_EPROTO;
 		*ret_hint = "redirects are not followed: check "
 			"AWS_ENDPOINT_URL_STS, and what stands between";
+	} else if (!*code && (status == 501 || (status < 500 && status != 429))) {
+		*ret_error = GPC_ECONFIG;
+		*ret_hint = "that is no answer of STS: check AWS_ENDPOINT_URL_STS, "
+			"and what stands between";
+		return GPC_NET_FAILED;
 	}
 	if (status == 429 || status >= 500) {
 		*ret_error = status == 429 ? GPC_ERATE : GPC_ENET;

@@ -48,9 +48,12 @@ int gpc_gcp_from_file(const struct gpc_gcp_file *f, const char *scope,
 		return gpc_gcp_from_external(f, scope, i, err);
 	if (gpc_eq(type, "impersonated_service_account"))
 		return gpc_gcp_from_impersonated(f, scope, i, err);
-	if (!type)
-		return gpc_fail(err, GPC_ECONFIG, "%s has no \"type\": this is "
+	if (!type) {
+		r = gpc_fail(err, GPC_ECONFIG, "%s has no \"type\": this is "
 			"no credentials file of Google's", f->shown);
+		gpc_hint(err, GPC_GCP_LOGIN);
+		return r;
+	}
 	shown = gpc_str_printable(type, strnlen(type, 60));
 	r = gpc_fail(err, GPC_EUNSUPPORTED, "%s has the type \"%s\", which "
 		"gpucloud does not support", f->shown, shown);
@@ -109,6 +112,9 @@ static int from_named(const struct gpc_creds_look *look, const char *name,
 
 	if (!r && !j)
 		r = gpc_fail(err, GPC_EAUTH, "there is no %s", shown);
+	if (r)
+		gpc_hint(err, "name a credentials file there, or leave that out and "
+			"%s", GPC_GCP_LOGIN);
 	if (r)
 		return gpc_wrap(err, r, "%s", by);
 	return use_file(look, path, j, by, i, err);

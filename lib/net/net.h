@@ -98,6 +98,8 @@ enum gpc_net_verdict gpc_net_judge_status(const struct gpc_reply *reply,
 	struct gpc_error *err);
 /* What a service calls the request, for errors about its reply; NULL: nothing. */
 const char *gpc_net_request_id(const struct gpc_reply *reply);
+/* Gives an error that has no request's id yet that of the reply, if it has one. */
+void gpc_net_name_request(const struct gpc_reply *reply, struct gpc_error *err);
 
 /* One call, to its end. ret_reply is set whenever a whole reply came, also on
  * failure; it must be zero before. Errors carry http, request_id, retry_after_ms

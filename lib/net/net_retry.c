@@ -69,6 +69,18 @@ const char *gpc_net_request_id(const struct gpc_reply *reply)
 	return NULL;
 }
 
+void gpc_net_name_request(const struct gpc_reply *reply, struct gpc_error *err)
+{
+	const char *id = gpc_net_request_id(reply);
+
+	if (!err->request_id[0] && id) {
+		gpc_autostr *shown = gpc_str_printable(id, strnlen(id,
+			sizeof(err->request_id) - 1));
+
+		snprintf(err->request_id, sizeof(err->request_id), "%s", shown);
+	}
+}
+
 static enum gpc_code code_of_status(int status)
 {
 	switch (status) {
@@ -157,15 +169,9 @@ static int next_pause(struct gpc_net_task *t, int base_ms, int after_ms)
 
 static void fill_error(const struct gpc_net_task *t, struct gpc_error *err)
 {
-	const char *id = gpc_net_request_id(&t->reply);
-
 	if (!err->http)
 		err->http = t->reply.status;
-	if (!err->request_id[0] && id) {
-		gpc_autostr *shown = gpc_str_printable(id, strnlen(id, 63));
-
-		snprintf(err->request_id, sizeof(err->request_id), "%s", shown);
-	}
+	gpc_net_name_request(&t->reply, err);
 	if (!err->retry_after_ms)
 		err->retry_after_ms = gpc_net_retry_after(&t->reply,
 			gpc_wall_ms());
@@ -234,11 +240,19 @@ static void warn_unclear(struct gpc_error *err)
 		"look before you repeat it");
 }
 
+/* What is wrong with the bytes that came, not with where they go. */
+static bool is_of_reply(int r)
+{
+	return r == -GPC_EPROTO || r == -GPC_ECONFLICT || r == -GPC_ENET;
+}
+
 /* No whole reply came. */
 static void lost(struct gpc_net_task *t, int r, struct gpc_error *err)
 {
 	bool unclear = t->x.maybe_sent && !t->call.repeatable;
 
+	if (is_of_reply(r))
+		gpc_net_name_request(&t->reply, err);
 	/* The caller's own answer is handed back as it is. */
 	if (t->stopped) {
 		gpc_net_finish(t, r, err);

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/str.h"
 
+#define SHOWN_MAX ((size_t)200)         /* of a name in a message */
 enum { DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
 
 int gpc_beneath_open(struct gpc_beneath *b, const char *root,
@@ -117,7 +118,8 @@ int gpc_beneath_dir(struct gpc_beneath *b, const char *dir, size_t n,
 			n - done, flags, &failed);
 		if (fd < 0) {
 			int sys = errno;
-			gpc_autostr *shown = gpc_str_printable(dir, done + failed);
+			gpc_autostr *upto = gpc_strndup(dir, done + failed);
+			gpc_autostr *shown = gpc_str_brief(upto, SHOWN_MAX);
 
 			return gpc_fail_sys(err, sys, "folder %s", shown);
 		}

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/str.h"
 
@@ -49,6 +50,62 @@ static const struct gpc_bucket_known *classify(
 	return k ? k : &unknown;
 }
 
+static bool begins_nocase(const char *text, const char *word)
+{
+	return strncasecmp(text, word, strlen(word)) == 0;
+}
+
+bool gpc_bucket_is_page(const struct gpc_reply *reply)
+{
+	const char *type = gpc_reply_header(reply, "content-type");
+	const char *text = gpc_buf_str(&reply->body);
+
+	/* an answer to HEAD has no body; stores name their requests there too */
+	if (!reply->body.len)
+		return reply->status >= 400 && type &&
+			begins_nocase(type, "text/html") &&
+			!gpc_net_request_id(reply);
+	text += gpc_starts_with(text, "\xef\xbb\xbf") ? 3 : 0;
+	text += strspn(text, " \t\r\n");
+	return begins_nocase(text, "<!doctype html") || begins_nocase(text, "<html");
+}
+
+/* Nothing that speaks like the service answers: who then, nobody knows. Redirects have
+ * their own words. */
+static bool is_strange(const struct gpc_reply *reply,
+	const struct gpc_bucket_refusal *how)
+{
+	if (*how->code || (reply->status >= 300 && reply->status < 400))
+		return false;
+	return gpc_bucket_is_page(reply) || (how->has_form && reply->body.len &&
+		reply->status >= 400 && !gpc_net_request_id(reply));
+}
+
+#define HINT_ENDPOINT "check the endpoint (?endpoint= and the settings of the cloud's own " \
+	"tools), and what stands between, such as a proxy"
+
+/* One that says nothing of its own trouble, and asks for no login, is in the wrong
+ * place. */
+static enum gpc_net_verdict refuse_strange(const struct gpc_reply *reply,
+	const struct gpc_bucket_refusal *how, struct gpc_error *err)
+{
+	bool busy = reply->status == 429 || (reply->status >= 500 &&
+		reply->status != 501);
+	const struct gpc_bucket_known *k = busy || reply->status == 401 ?
+		classify(how, reply->status) : NULL;
+
+	gpc_fail(err, k ? k->as : GPC_ECONFIG, "%s in bucket %s: the server answers "
+		"%d%s, as no object store does", how->what, how->bucket,
+		reply->status, gpc_bucket_is_page(reply) ? " with a web page" : "");
+	if (busy)
+		gpc_hint(err, "what stands before the object store has trouble of its "
+			"own: try again later, or check the endpoint");
+	else
+		gpc_hint(err, "%s%s" HINT_ENDPOINT, k ? how->hint_keys : "",
+			k ? "; " : "");
+	return k ? k->verdict : GPC_NET_FAILED;
+}
+
 enum gpc_net_verdict gpc_bucket_refuse(const struct gpc_reply *reply,
 	const struct gpc_bucket_refusal *how, struct gpc_error *err)
 {
@@ -63,6 +120,8 @@ enum gpc_net_verdict gpc_bucket_refuse(const struct gpc_reply *reply,
 		strlen(how->action)) : gpc_strdup("");
 	const char *hint = k->hint;
 
+	if (is_strange(reply, how))
+		return refuse_strange(reply, how, err);
 	if (!*word) {
 		free(word);
 		word = gpc_format("the server answers %d", reply->status);

@@ -20,8 +20,12 @@ struct gpc_bucket_refusal {
 	const char *what;               /* "reading jobs/a/job.json" */
 	const char *bucket;
 	const char *hint_keys;          /* where nothing but 401 or 403 is said */
+	bool has_form;                  /* a refusal with a body has a code, always */
 };
 
+/* Whether it is a web page that came, as from a server that is no object store, or from
+ * something that stands before one. Only of answers whose body is no object's. */
+bool gpc_bucket_is_page(const struct gpc_reply *reply);
 /* Sets err. */
 enum gpc_net_verdict gpc_bucket_refuse(const struct gpc_reply *reply,
 	const struct gpc_bucket_refusal *how, struct gpc_error *err);

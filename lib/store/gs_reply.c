@@ -114,17 +114,20 @@ enum gpc_net_verdict gpc_gs_judge(const struct gpc_reply *reply,
 		.what = what, .bucket = bucket, .hint_keys = HINT_KEYS,
 	};
 
-	if (good && !xml)
+	bool page = gpc_bucket_is_page(reply);
+
+	if (good && !xml && !page)
 		return GPC_NET_DONE;
 	if (xml) {
 		how.code = gpc_xml_text(xml, "Code");
 		how.message = gpc_xml_text(xml, "Message");
 		return gpc_bucket_refuse(reply, &how, err);
 	}
+	how.has_form = root && !gpc_json_is_object(error);
 	if (!root)      /* media are refused in plain words */
 		message = gpc_buf_str(&reply->body);
 	how.message = message && *message != '<' ? message : "";
-	how.code = exact(reason_of(error), message ? message : "", reply,
+	how.code = page || how.has_form ? "" : exact(reason_of(error), message ? message : "", reply,
 		of_bucket);
 	return gpc_bucket_refuse(reply, &how, err);
 }

@@ -76,7 +76,11 @@ struct gpc_object_result {
 	struct gpc_object_info info;    /* get: of the whole object; others: unset */
 	const char *text;               /* begin: the upload's name; part: its ETag */
 	uint64_t sum;                   /* part, put: of the bytes sent */
+	char request_id[64];            /* get: the service's, "" if it told none */
 };
+/* What helps when bytes do not have the checksum that was told of them. */
+#define GPC_OBJECT_DAMAGED "run the same again; if it stays so, what is stored there, or " \
+	"something between, is damaged"
 /* r and err as gpc_net_done_fn; result is the callee's to read, not to keep. */
 typedef void gpc_object_done_fn(void *arg, int r,
 	const struct gpc_object_result *result, const struct gpc_error *err);

@@ -151,6 +151,7 @@ static void ended(void *arg, int r, const struct gpc_reply *reply,
 	} else {
 		r = check_words(e, reply, &e->t.why);
 		unclear = r < 0;
+		gpc_net_name_request(reply, &e->t.why);
 	}
 	if (unclear) {
 		look(e);

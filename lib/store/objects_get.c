@@ -156,6 +156,8 @@ static void looked(void *arg, int r, const struct gpc_object_result *result,
 	if (r == 0) {
 		*i = result->info;
 		gpc_objects_keep(i, &d->t.keep);
+		memcpy(d->t.result.request_id, result->request_id,
+			sizeof(result->request_id));
 		err = &own;
 	}
 	if (r == 0 && d->get.pin && !same_version(d->get.pin, i->version))
@@ -177,8 +179,10 @@ static int check_sum(const struct download *d, struct gpc_error *err)
 {
 	if (!d->told || d->sum == d->told_sum)
 		return 0;
-	return gpc_fail(err, GPC_ENET, "%s: the bytes that came do not have the "
+	(void)gpc_fail(err, GPC_ENET, "%s: the bytes that came do not have the "
 		"checksum that the server tells", d->t.what);
+	gpc_hint(err, "%s", GPC_OBJECT_DAMAGED);
+	return -GPC_ENET;
 }
 
 static void loaded(void *arg, int r, const struct gpc_reply *reply,
@@ -201,6 +205,10 @@ static void loaded(void *arg, int r, const struct gpc_reply *reply,
 		r = check_sum(d, &own);
 		err = &own;
 	}
+	if (r == 0)
+		gpc_objects_task_tell_request(&d->t, reply);
+	else if (err == &own)
+		gpc_net_name_request(reply, &own);
 	gpc_objects_task_end(&d->t, r, err);
 }
 

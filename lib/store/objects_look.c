@@ -122,6 +122,9 @@ static void looked(void *arg, int r, const struct gpc_reply *reply,
 	if (r == 0) {
 		r = describe(t, reply, &own);
 		err = &own;
+		gpc_objects_task_tell_request(t, reply);
+		if (r < 0)
+			gpc_net_name_request(reply, &own);
 	}
 	gpc_objects_task_end(t, r, err);
 }

@@ -7,22 +7,27 @@
 #include "base/str.h"
 
 #define KEY_MAX 1024                    /* bytes; of all services */
+#define SHOWN_MAX ((size_t)200)         /* of them, in messages */
 
 /* What no service takes, or its lists could not tell again. */
 int gpc_objects_check_key(const char *key, struct gpc_error *err)
 {
 	size_t n = strlen(key);
-	gpc_autostr *shown = gpc_str_printable(key, n);
+	gpc_autostr *shown = gpc_str_brief(key, SHOWN_MAX);
 
 	if (n == 0)
 		return gpc_fail(err, GPC_EPROTO, "an object needs a name");
 	if (n > KEY_MAX)
-		return gpc_fail(err, GPC_EPROTO, "the name of an object has at "
-			"most %d bytes, not %zu: %.80s...", KEY_MAX, n, shown);
-	if (!gpc_utf8_valid(key, n))
-		return gpc_fail(err, GPC_EPROTO, "the name of an object is UTF-8 "
-			"text: %.200s is not", shown);
-	return 0;
+		(void)gpc_fail(err, GPC_EPROTO, "the name of an object has at "
+			"most %d bytes, not %zu: %s", KEY_MAX, n, shown);
+	else if (!gpc_utf8_valid(key, n))
+		(void)gpc_fail(err, GPC_EPROTO, "the name of an object is UTF-8 "
+			"text: %s is not", shown);
+	else
+		return 0;
+	gpc_hint(err, "give it another name: copy it by itself to the URL that it is to "
+		"have");
+	return -GPC_EPROTO;
 }
 
 int gpc_objects_task_new(const struct gpc_objects *o, struct gpc_net_loop *loop,
@@ -30,7 +35,7 @@ int gpc_objects_task_new(const struct gpc_objects *o, struct gpc_net_loop *loop,
 	void *arg, void *ret_task, struct gpc_error *err)
 {
 	struct gpc_objects_task *t;
-	gpc_autostr *shown = gpc_str_printable(key, strlen(key));
+	gpc_autostr *shown = gpc_str_brief(key, SHOWN_MAX);
 	int r = gpc_objects_check_key(key, err);
 
 	if (r < 0)
@@ -128,6 +133,15 @@ void gpc_objects_task_end(struct gpc_objects_task *t, int r,
 	t->result.text = t->text;
 	t->done(t->arg, r, &t->result, err);
 	gpc_objects_task_free(t);
+}
+
+void gpc_objects_task_tell_request(struct gpc_objects_task *t,
+	const struct gpc_reply *reply)
+{
+	struct gpc_error named = {0};
+
+	gpc_net_name_request(reply, &named);
+	memcpy(t->result.request_id, named.request_id, sizeof(named.request_id));
 }
 
 int gpc_objects_task_started(struct gpc_objects_task *t, int r)

@@ -47,6 +47,9 @@ int gpc_objects_task_send(struct gpc_objects_task *t, gpc_net_done_fn *done,
 /* Calls `done` and frees the task. */
 void gpc_objects_task_end(struct gpc_objects_task *t, int r,
 	const struct gpc_error *err);
+/* The result names the request of the reply that it comes from. */
+void gpc_objects_task_tell_request(struct gpc_objects_task *t,
+	const struct gpc_reply *reply);
 /* For the last line of what starts one: frees it when that failed. Returns r. */
 int gpc_objects_task_started(struct gpc_objects_task *t, int r);
 /* For the last line of a step: ends it when the next request could not start. */

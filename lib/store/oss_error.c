@@ -86,11 +86,12 @@ enum gpc_net_verdict gpc_oss_judge(const struct gpc_reply *reply,
 	struct gpc_bucket_refusal how = {
 		.known = known, .n_known = sizeof(known) / sizeof(*known),
 		.what = what, .bucket = bucket, .hint_keys = HINT_KEYS,
+		.has_form = true,
 	};
 	enum gpc_net_verdict v;
 	char *region;
 
-	if (good && !error)
+	if (good && !error && !gpc_bucket_is_page(reply))
 		return GPC_NET_DONE;
 	if (!error)
 		error = error_in_header(reply);

@@ -73,9 +73,11 @@ enum gpc_net_verdict gpc_s3_judge(const struct gpc_reply *reply,
 		.code = gpc_xml_text(error, "Code"),
 		.message = gpc_xml_text(error, "Message"),
 		.what = what, .bucket = bucket, .hint_keys = HINT_KEYS,
+		.has_form = true,
 	};
 
-	if (reply->status >= 200 && reply->status < 300 && !error)
+	if (reply->status >= 200 && reply->status < 300 && !error &&
+		!gpc_bucket_is_page(reply))
 		return GPC_NET_DONE;
 	find_region(reply, error, ret_region);
 	return gpc_bucket_refuse(reply, &how, err);

@@ -16,9 +16,13 @@ static int open_folder(struct gpc_move *m, struct gpc_error *err)
 
 	if (r < 0)
 		return r;
-	if (m->item.size > 0)
-		return gpc_fail(err, GPC_EPROTO, "its key ends in \"/\", as no file's "
+	if (m->item.size > 0) {
+		r = gpc_fail(err, GPC_EPROTO, "its key ends in \"/\", as no file's "
 			"name can, but it has bytes");
+		gpc_hint(err, "fetch its bytes by themselves: gpucloud data cp URL - "
+			">FILE");
+		return r;
+	}
 	r = gpc_place_folder(&m->t->top, to->path, to->below, err);
 	return r < 0 ? r : 1;
 }

@@ -135,13 +135,14 @@ char *gpc_location_name(const struct gpc_location *l, const char *below)
 
 /* --- one object -------------------------------------------------------------- */
 
-static int fail_nothing(const struct gpc_location *l, const struct gpc_error *why,
+int gpc_location_fail_nothing(const struct gpc_location *l, const struct gpc_error *why,
 	struct gpc_error *err)
 {
 	gpc_autostr *name = gpc_location_name(l, NULL);
 	int r = gpc_fail(err, GPC_ENOTFOUND, "%s: nothing is there", name);
 
-	if (err) {
+	gpc_hint(err, "`gpucloud data ls` shows what a bucket has");
+	if (err && why) {
 		memcpy(err->request_id, why->request_id, sizeof(err->request_id));
 		err->http = why->http;
 	}
@@ -162,10 +163,10 @@ int gpc_location_look(const struct gpc_location *l, uint64_t *ret_size,
 		r = gpc_objects_first(l->objects, l->key, &any, &is_one, &info,
 			&why);
 		if (r == 0 && !is_one)
-			return fail_nothing(l, &refused, err);
+			return gpc_location_fail_nothing(l, &refused, err);
 	}
 	if (r == -GPC_ENOTFOUND)
-		return fail_nothing(l, &why, err);
+		return gpc_location_fail_nothing(l, &why, err);
 	if (r < 0 && err)
 		*err = why;
 	if (r < 0)

@@ -34,10 +34,13 @@ char *gpc_location_at(const struct gpc_location *l, const char *below);
 /* The same for messages and for people: SCHEME://BUCKET/KEY; owned. */
 char *gpc_location_name(const struct gpc_location *l, const char *below);
 /* Size and time of the object of that very key. Whom a HEAD is refused a list tells, which
- * also has words for what went wrong. GPC_ENOTFOUND without a hint: nothing is
- * there, or only a folder. */
+ * also has words for what went wrong. GPC_ENOTFOUND: nothing is there, or only a
+ * folder. */
 int gpc_location_look(const struct gpc_location *l, uint64_t *ret_size,
 	int64_t *ret_modified_ms, struct gpc_error *err) gpc_must_check;
+/* The GPC_ENOTFOUND of it, by the request that has said so (NULL: a list without it). */
+int gpc_location_fail_nothing(const struct gpc_location *l, const struct gpc_error *why,
+	struct gpc_error *err);
 /* Whether what lies below one of two folders also lies below the other; of b: below what
  * is `below` it (NULL: itself). On this machine links are followed, and what is not there
  * yet is taken as it is written. */

@@ -44,6 +44,7 @@ struct gpc_move_source {
 	bool has_sum;
 	uint64_t sum;
 	int64_t modified_ms;
+	char told_by[64];               /* the request that told it; "" unknown */
 	/* Of a file: */
 	int fd;
 	uint64_t ino, dev;

@@ -19,6 +19,8 @@
 #include "base/str.h"
 
 enum { TRIES = 8 };
+#define HINT_NAME "copy that object by itself, to a name that a file can have: gpucloud " \
+	"data cp URL FILE"
 
 void gpc_place_top_clear(struct gpc_place_top *top)
 {
@@ -49,15 +51,25 @@ char *gpc_place_shown(const char *path, const char *below)
 {
 	gpc_autostr *all = below ? gpc_path_join(path, below) : gpc_strdup(path);
 
-	return gpc_str_printable(all, strlen(all));
+	return gpc_str_brief(all, GPC_PLACE_SHOWN);
 }
 
 static int refuse(const char *below, const char *why, struct gpc_error *err)
 {
-	gpc_autostr *shown = gpc_str_printable(below, strlen(below));
-
-	return gpc_fail(err, GPC_EPROTO, "no file can be written for the name "
+	gpc_autostr *shown = gpc_str_brief(below, GPC_PLACE_SHOWN);
+	int r = gpc_fail(err, GPC_EPROTO, "no file can be written for the name "
 		"\"%s\": %s", shown, why);
+
+	gpc_hint(err, HINT_NAME);
+	return r;
+}
+
+/* How long a part may be is the file system's to say. */
+static int explain(int r, struct gpc_error *err)
+{
+	if (r < 0 && err && err->sys == ENAMETOOLONG)
+		gpc_hint(err, HINT_NAME);
+	return r;
 }
 
 static int check_below(const char *below, struct gpc_error *err)
@@ -197,7 +209,7 @@ int gpc_place_open(struct gpc_place *p, struct gpc_place_top *top, const char *p
 		r = open_part(p, err);
 	if (r < 0)
 		gpc_place_close(p);
-	return r;
+	return explain(r, err);
 }
 
 static int fail_full(const struct gpc_place *p, uint64_t need, uint64_t room,

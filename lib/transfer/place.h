@@ -52,5 +52,6 @@ void gpc_place_close(struct gpc_place *p);
 /* Makes a folder, as an object whose key ends in "/" stands for. */
 int gpc_place_folder(struct gpc_place_top *top, const char *path, const char *below,
 	struct gpc_error *err) gpc_must_check;
-/* A name for people of path and below; owned. */
+/* A name for people of path and below, and the most bytes of such; owned. */
+#define GPC_PLACE_SHOWN ((size_t)200)
 char *gpc_place_shown(const char *path, const char *below);

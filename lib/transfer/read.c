@@ -17,6 +17,7 @@ static void learn(struct gpc_move *m, const struct gpc_object_info *info)
 	s->has_sum = info->has_sum && gpc_objects_sums(m->item.from.objects);
 	s->sum = info->sum;
 	s->modified_ms = info->modified_ms;
+	s->told_by[0] = '\0';
 	s->seen = true;
 }
 
@@ -105,13 +106,21 @@ static int take(void *arg, const void *data, size_t n, struct gpc_error *err)
 	return 0;
 }
 
+/* The first one tells of the whole. */
+static void keep_request(struct gpc_move *m, const struct gpc_object_result *result)
+{
+	if (!m->source.told_by[0])
+		memcpy(m->source.told_by, result->request_id,
+			sizeof(m->source.told_by));
+}
+
 static int over(struct gpc_ask *a, const struct gpc_object_result *result,
 	struct gpc_error *err)
 {
 	struct gpc_move *m = a->m;
 	int i = a->piece;
 
-	(void)result;
+	keep_request(m, result);
 	if (m->again || m->r < 0)
 		return 0;
 	if (m->pieces[i].done != gpc_move_piece_size(m, i))
@@ -124,6 +133,16 @@ static int over(struct gpc_ask *a, const struct gpc_object_result *result,
 	return 0;
 }
 
+/* It was looked at, or listed, before. */
+static int fail_gone(struct gpc_error *err)
+{
+	int r = gpc_fail(err, GPC_ENOTFOUND, "the object was there, and is no more: it was "
+		"deleted meanwhile");
+
+	gpc_hint(err, "run the same again to copy what is there now");
+	return r;
+}
+
 /* A refusal of the pinned version says the same as one that came otherwise. */
 static void ended(void *arg, int r, const struct gpc_object_result *result,
 	const struct gpc_error *err)
@@ -131,8 +150,8 @@ static void ended(void *arg, int r, const struct gpc_object_result *result,
 	struct gpc_ask *a = arg;
 	struct gpc_error own = {0};
 
-	if (r == -GPC_ECONFLICT) {
-		(void)fail_changed(&own);
+	if (r == -GPC_ECONFLICT || r == -GPC_ENOTFOUND) {
+		(void)(r == -GPC_ECONFLICT ? fail_changed(&own) : fail_gone(&own));
 		own.http = err->http;
 		memcpy(own.request_id, err->request_id, sizeof(own.request_id));
 		err = &own;
@@ -145,8 +164,8 @@ static int looked(struct gpc_ask *a, const struct gpc_object_result *result,
 {
 	struct gpc_move *m = a->m;
 
-	(void)result;
 	(void)err;
+	keep_request(m, result);
 	m->alone = false;
 	if (m->way == &gpc_move_down && !m->again)
 		gpc_move_begin_notes(m);
@@ -209,6 +228,9 @@ int gpc_move_verify(const struct gpc_move *m, struct gpc_error *err)
 			gpc_move_piece_size(m, i));
 	if (sum == m->source.sum)
 		return 0;
-	return gpc_fail(err, GPC_ENET, "the bytes that came do not have the checksum "
+	(void)gpc_fail(err, GPC_ENET, "the bytes that came do not have the checksum "
 		"that the server tells");
+	memcpy(err->request_id, m->source.told_by, sizeof(err->request_id));
+	gpc_hint(err, "%s", GPC_OBJECT_DAMAGED);
+	return -GPC_ENET;
 }

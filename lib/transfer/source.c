@@ -25,15 +25,6 @@ GPC_CLEANUP_VALUE(opened);
 
 /* --- one object or many ------------------------------------------------------- */
 
-static int fail_nothing(const struct opened *o, struct gpc_error *err)
-{
-	gpc_autostr *name = gpc_location_name(&o->at, NULL);
-	int r = gpc_fail(err, GPC_ENOTFOUND, "%s: nothing is there", name);
-
-	gpc_hint(err, "`gpucloud data ls` shows what a bucket has");
-	return r;
-}
-
 static int fail_one(const struct opened *o, struct gpc_error *err)
 {
 	gpc_autostr *name = gpc_location_name(&o->at, NULL);
@@ -123,7 +114,8 @@ static int count_all(const struct opened *o, uint64_t most,
 		return 0;
 	}
 	r = each(o, count_one, &c, err);
-	return r == 0 && !f->files && !o->how->folder ? fail_nothing(o, err) : r;
+	return r == 0 && !f->files && !o->how->folder ?
+		gpc_location_fail_nothing(&o->at, NULL, err) : r;
 }
 
 int gpc_source_look(const struct gpc_source *s, uint64_t most,
@@ -301,7 +293,7 @@ static int fetch_tree(struct fetch *x, struct gpc_error *err)
 	if (r == 0)
 		r = each(&x->o, add_listed, x, err);
 	return r == 0 && !x->added && !x->kept && !x->o.how->folder ?
-		fail_nothing(&x->o, err) : r;
+		gpc_location_fail_nothing(&x->o.at, NULL, err) : r;
 }
 
 int gpc_source_fetch(const struct gpc_source *s, const struct gpc_source_target *to,

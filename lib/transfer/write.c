@@ -130,7 +130,9 @@ void gpc_move_drop(struct gpc_move *m, const char *upload, struct gpc_net_loop *
 
 static char *name_of(const struct gpc_transfer_end *e)
 {
-	return e->objects ? gpc_objects_name(e->objects, e->key) :
+	gpc_autostr *name = e->objects ? gpc_objects_name(e->objects, e->key) : NULL;
+
+	return name ? gpc_str_brief(name, GPC_PLACE_SHOWN) :
 		gpc_place_shown(e->path, e->below);
 }
 

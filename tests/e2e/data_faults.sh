@@ -71,6 +71,44 @@ refused "archived" 3 "InvalidObjectState.*$id" gpc data cp "$(url s3 d/1)" targe
 like "$err" "hint: .*restore-object" "archived: what helps"
 no_faults
 
+# What stays wrong after the last try, or came damaged: each names its request, where
+# there was an answer, and what helps.
+fault '{"service": "s3", "count": 0, "do": "reset"}'
+refused "connections break" 7 "5 tries: the connection broke" gpc data cp "$(url s3 d/1)" target
+no_faults
+fault '{"service": "oss", "count": 0, "do": "error", "status": 500, "code": "InternalError"}'
+refused "trouble of the service" 7 "5 tries: .*$id" gpc data cp "$(url oss d/1)" target
+like "$err" "hint: .* try again later" "trouble of the service: what helps"
+no_faults
+for s in s3 oss gs; do
+	case $s in gs) service=gcs ;; *) service=$s ;; esac
+	of="\"service\": \"$service\", \"count\": 0, \"prefix\": \"d/1\""
+	fault "{$of, \"operation\": \"GetObject\", \"do\": \"corrupt\", \"at\": 1}"
+	refused "damaged on its way, $s" 7 "checksum .*$id" gpc data cp "$(url $s d/1)" target
+	like "$err" "hint: .*damaged" "damaged on its way, $s: what helps"
+	no_faults
+	fault "{$of, \"operation\": \"GetObject\", \"do\": \"touch\", \"gone\": true}"
+	refused "deleted meanwhile, $s" 5 "deleted meanwhile $id" gpc data cp "$(url $s d/1)" target
+	no_faults
+	gpc data cp -q src/1 "$(url $s d/)"
+done
+run env GOOGLE_APPLICATION_CREDENTIALS=/nowhere "$GPUCLOUD_BIN" data ls "$(url gs d)"
+is "$rc" 4 "credentials of Google that are not there"
+like "$err" "hint: name a credentials file there" "what helps"
+
+# Names that objects may have, and files not: said of each; the others come.
+long=$(printf 'l%.0s' $(seq 300))
+control POST objects "{\"service\": \"s3\", \"bucket\": \"bucket\", \"size\": 3, \"keys\": [\"odd/../up\",
+	\"odd/a//b\", \"odd/$long\", \"odd/in/$long/x\", \"odd/good\"]}" >/dev/null
+rm -rf target
+run gpc data cp -r "$(url s3 odd)" target
+is "$rc $(all_files target)" "1 ./good" "names that no file can have hold up no others" || note "$err"
+is "$(printf '%s\n' "$err" | grep -c '^warning: s3://bucket/odd/')" 4 "each is named"
+like "$err" "/odd/ll+\.\.\.l+: .*File name too long" "a name that is long leaves room for what is wrong"
+like "$err" "hint: copy that object by itself" "what helps"
+run gpc data cp "$(url s3 odd/../up)" target/up
+is "$rc $(wc -c <target/up)" "0 3" "which works"
+
 # What is no list is no empty one.
 cp -r src keep
 for f in '"status": 200, "code": "x"' '"status": 403, "code": "AccessDenied"'; do
@@ -155,6 +193,26 @@ refused "no TLS there" 7 "TLS|SSL|certificate" \
 	gpc data cp -r "s3://bucket/d?endpoint=https://${FAKE_S3#http://}" target
 [ -z "${FAKES_S3:-}" ] || refused "unknown authority" 7 "certificate" \
 	gpc data cp -r "s3://bucket/d?endpoint=$FAKES_S3" target
+# What answers is no object store: a web server, and an API of something else.
+/usr/bin/python3 -u -m http.server 0 --bind 127.0.0.1 --directory "$T/tmp" >"$T/web.log" 2>&1 &
+web_pid=$!
+web_up() { grep -q ' port [0-9]' "$T/web.log"; }
+wait_until 60 web_up
+web="http://127.0.0.1:$(sed -n 's/.* port \([0-9]*\) .*/\1/p' "$T/web.log")"
+strange="as no object store does"
+for s in s3 oss gs; do
+	there="$s://bucket/d?endpoint"
+	refused "a web server as $s" 3 "answers 404 with a web page, $strange" \
+		gpc data cp -r "$there=$web" target
+	like "$err" "hint: check the endpoint" "a web server as $s: what helps"
+	refused "a web server as $s, up" 3 "answers 501 with a web page, $strange" \
+		gpc data cp src/1 "$there=$web"
+	refused "another API as $s" 3 "answers 404, $strange" \
+		gpc data cp -r "$there=$FAKE_CONTROL" target
+done
+refused "a web server as a store" 3 "$strange" \
+	env GPUCLOUD_STORE="s3://bucket/p?endpoint=$web" "$GPUCLOUD_BIN" status
+kill "$web_pid"
 refused "an endpoint that is none" 3 "endpoint" gpc data cp "s3://bucket/d?endpoint=:" target/x
 run env AWS_ENDPOINT_URL_S3="$FAKE_S3" "$GPUCLOUD_BIN" data cp src/1 "s3://bucket/d?endpont=x"
 is "$rc" 0 "a key may hold what looks like an option" || note "$err"

@@ -158,6 +158,25 @@ TEST(has_one_row_for_each_code)
 	assert_false(gpc_code_retryable(GPC_EAUTH));
 }
 
+TEST(says_what_to_do_where_nobody_has_said_it)
+{
+	struct gpc_error err = {0};
+
+	assert_string_equal(gpc_error_advice(&err), "");
+	(void)gpc_fail(&err, GPC_ENET, "x");
+	assert_has(gpc_error_advice(&err), "check the network");
+	err.http = 503;
+	assert_has(gpc_error_advice(&err), "try again later");
+	gpc_hint(&err, "do this");
+	assert_string_equal(gpc_error_advice(&err), "do this");
+	(void)gpc_fail(&err, GPC_ERATE, "x");
+	assert_has(gpc_error_advice(&err), "too often");
+	(void)gpc_fail(&err, GPC_EPROTO, "x");
+	assert_string_equal(gpc_error_advice(&err), "");
+	err.http = 400;
+	assert_has(gpc_error_advice(&err), "-vv");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +190,7 @@ int main(void)
 		cmocka_unit_test(names_what_helps_a_full_disk),
 		cmocka_unit_test(what_is_forbidden_is_a_missing_permission),
 		cmocka_unit_test(has_one_row_for_each_code),
+		cmocka_unit_test(says_what_to_do_where_nobody_has_said_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

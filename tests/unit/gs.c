@@ -104,6 +104,9 @@ TEST(replies_are_judged_by_their_reason)
 		{500, "", false, GPC_NET_RETRY, GPC_ENET},
 		{503, ERROR("backendError", "x"), false, GPC_NET_RETRY, GPC_ENET},
 		{502, "<html>", false, GPC_NET_RETRY, GPC_ENET},
+		{404, "<html>", true, GPC_NET_FAILED, GPC_ECONFIG},
+		{404, "<html>", false, GPC_NET_FAILED, GPC_ECONFIG},
+		{404, "{\"detail\": \"no\"}", false, GPC_NET_FAILED, GPC_ECONFIG},
 		{403, "{\"error\":{\"status\":\"PERMISSION_DENIED\",\"message\":"
 			"\"off\",\"details\":[{\"@type\":\"x\",\"reason\":"
 			"\"SERVICE_DISABLED\"}]}}", false, GPC_NET_FAILED,

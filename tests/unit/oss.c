@@ -127,6 +127,7 @@ TEST(replies_are_judged_by_their_code)
 			GPC_NET_FAILED, GPC_ECONFIG, NULL},
 		{400, ERROR("Unheard", ""), GPC_NET_FAILED, GPC_EPROTO, NULL},
 		{502, "<html>oops", GPC_NET_RETRY, GPC_ENET, NULL},
+		{404, "<html>no", GPC_NET_FAILED, GPC_ECONFIG, NULL},
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {

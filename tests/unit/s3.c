@@ -103,6 +103,8 @@ TEST(bad_addresses_are_refused)
 	"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>" code \
 	"</Code><Message>told so</Message>" more "</Error>"
 
+#define PAGE "\n<!DOCTYPE html>\n<html><h1>Not here</h1></html>"
+
 TEST(replies_are_judged_by_their_code)
 {
 	static const struct {
@@ -137,6 +139,15 @@ TEST(replies_are_judged_by_their_code)
 		{400, ERROR("Unheard", ""), GPC_NET_FAILED, GPC_EPROTO, NULL},
 		{503, ERROR("SlowDown", ""), GPC_NET_THROTTLED, GPC_ERATE, NULL},
 		{500, "<html>oops", GPC_NET_RETRY, GPC_ENET, NULL},
+		/* no object store answers so */
+		{404, PAGE, GPC_NET_FAILED, GPC_ECONFIG, NULL},
+		{403, PAGE, GPC_NET_FAILED, GPC_ECONFIG, NULL},
+		{405, "<HTML>no", GPC_NET_FAILED, GPC_ECONFIG, NULL},
+		{501, PAGE, GPC_NET_FAILED, GPC_ECONFIG, NULL},
+		{200, PAGE, GPC_NET_FAILED, GPC_ECONFIG, NULL},
+		{401, PAGE, GPC_NET_RENEW, GPC_EAUTH, NULL},
+		{503, PAGE, GPC_NET_THROTTLED, GPC_ERATE, NULL},
+		{404, "{\"detail\": \"Not Found\"}", GPC_NET_FAILED, GPC_ECONFIG, NULL},
 		{301, ERROR("PermanentRedirect", "<Region>eu-west-2</Region>"),
 			GPC_NET_FAILED, GPC_ECONFIG, "eu-west-2"},
 		{400, ERROR("AuthorizationHeaderMalformed",
@@ -165,7 +176,26 @@ TEST(replies_are_judged_by_their_code)
 		if (v == GPC_NET_DONE)
 			continue;
 		assert_non_null(strstr(err.msg, "reading a/b in bucket bucket"));
+		if (v == GPC_NET_FAILED && strstr(err.msg, "as no object store does"))
+			assert_has(err.hint, "check the endpoint");
 	}
+}
+
+/* The answer to HEAD has no body; one of a store's own has the request's id. */
+TEST(a_head_of_no_object_store_is_known_by_its_type)
+{
+	gpc_auto(gpc_reply) struct gpc_reply reply = { .status = 404 };
+	gpc_autostr *region = NULL;
+
+	gpc_pairs_add(&reply.headers, "content-type", "text/html; charset=UTF-8");
+	(void)gpc_s3_judge(&reply, "looking", "bucket", &region, &err);
+	assert_int_equal(err.code, GPC_ECONFIG);
+	gpc_pairs_add(&reply.headers, "x-amz-request-id", "1");
+	(void)gpc_s3_judge(&reply, "looking", "bucket", &region, &err);
+	assert_int_equal(err.code, GPC_ENOTFOUND);
+	reply.status = 200;             /* an object that is a page */
+	assert_int_equal(gpc_s3_judge(&reply, "looking", "bucket", &region, &err),
+		GPC_NET_DONE);
 }
 
 TEST(a_header_names_the_region_too)
@@ -284,6 +314,7 @@ int main(void)
 		cmocka_unit_test(prefixes_end_in_one_slash),
 		cmocka_unit_test(bad_addresses_are_refused),
 		cmocka_unit_test(replies_are_judged_by_their_code),
+		cmocka_unit_test(a_head_of_no_object_store_is_known_by_its_type),
 		cmocka_unit_test(a_header_names_the_region_too),
 		cmocka_unit_test(messages_of_servers_are_made_printable),
 		cmocka_unit_test(pages_give_their_objects),

@@ -115,6 +115,25 @@ TEST(makes_bytes_printable)
 	}
 }
 
+TEST(long_names_leave_out_their_middle)
+{
+	static const struct { const char *text; size_t most; const char *want; }
+	cases[] = {
+		{"", 4, ""}, {"abcdefgh", 8, "abcdefgh"},
+		{"abcdefghi", 8, "abcd...fghi"}, {"a\nbcdefgh", 8, "a\\x0...efgh"},
+		/* never half a character */
+		{"abc\xc3\xa4" "defgh", 8, "abc...efgh"},
+		{"abcdef\xc3\xa4gh" "i", 8, "abcd...ghi"},
+		{"\xc3\xa4\xc3\xa4", 1, "..."},
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		gpc_autostr *s = gpc_str_brief(cases[i].text, cases[i].most);
+
+		assert_string_equal(s, cases[i].want);
+	}
+}
+
 /* What a real shell makes of the quoted word. */
 static void read_by_shell(const char *quoted, char *out, size_t size)
 {
@@ -250,6 +269,7 @@ int main(void)
 		cmocka_unit_test(knows_valid_utf8),
 		cmocka_unit_test(measures_width),
 		cmocka_unit_test(makes_bytes_printable),
+		cmocka_unit_test(long_names_leave_out_their_middle),
 		cmocka_unit_test(quotes_for_a_shell),
 		cmocka_unit_test(converts_hex),
 		cmocka_unit_test(hashes_spread),
