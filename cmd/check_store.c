@@ -12,6 +12,9 @@
 #include "store/store.h"
 
 #define KEY_MAX 40
+#define PROBES "probe/"                 /* what is put as a trial */
+#define OLD_MS ((int64_t)60 * 60 * 1000)
+enum { SWEPT_MOST = 1000 };
 
 void gpc_check_failed(struct gpc_check_row *row, const struct gpc_error *why)
 {
@@ -75,24 +78,72 @@ static int find(struct gpc_store *s, const char *key, struct gpc_error *err)
 	return r;
 }
 
+static int ignore(void *arg, const struct gpc_object *o)
+{
+	(void)arg;
+	(void)o;
+	return 1;
+}
+
+/* What may be done all the same where nothing can be put: that something is not there
+ * is an answer. */
+static void try_reads(struct gpc_store *s, const char *key, struct gpc_check_row *row)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = {0};
+	struct gpc_error why = {0};
+	int r = s->id[0] ? 0 : gpc_store_get(s, key, 1, &b, &why);
+
+	note(row, "read", r == -GPC_ENOTFOUND ? 0 : r, &why);
+	note(row, "list", gpc_store_list(s, PROBES, NULL, ignore, NULL, &why), &why);
+}
+
 /* Put, read back, found in a list, deleted. */
 static void try_writes(struct gpc_store *s, struct gpc_check_row *row)
 {
 	struct gpc_error why = {0};
-	char key[KEY_MAX] = "probe/", text[25];
+	char key[KEY_MAX] = PROBES, text[25];
 	int r;
 
 	gpc_rand_base32(key + strlen(key), 20);
 	gpc_rand_base32(text, 24);
 	r = gpc_store_put(s, key, text, strlen(text), 0, &why);
 	note(row, "write", gpc_wrap(&why, r, "it cannot be written"), &why);
-	if (r < 0)
+	if (r < 0) {
+		try_reads(s, key, row);
 		return;
+	}
 	note(row, "read", read_back(s, key, text, &why), &why);
 	note(row, "list", find(s, key, &why), &why);
 	r = gpc_store_del(s, key, &why);
+	if (r < 0)
+		gpc_hint(&why, "%s%sthe object stays until a check by somebody who may "
+			"delete, an hour later or more", why.hint, *why.hint ? "; " :
+			"");
 	note(row, "delete", gpc_wrap(&why, r, "%s cannot be deleted again",
 		key), &why);
+}
+
+static int note_old(void *arg, const struct gpc_object *o)
+{
+	struct gpc_strv *old = arg;
+
+	if (o->modified_ms && o->now_ms - o->modified_ms > OLD_MS)
+		gpc_strv_add(old, o->key);
+	return old->n == SWEPT_MOST;
+}
+
+/* What an earlier check, or the making of the store, could not take away. Others may be
+ * at it just now: only what is old goes. */
+static void sweep(struct gpc_store *s)
+{
+	gpc_auto(gpc_strv) struct gpc_strv old = {0};
+	struct gpc_error why;
+
+	if (gpc_store_list(s, PROBES, NULL, note_old, &old, &why) == 0)
+		for (size_t i = 0; i < old.n; i++)
+			if (gpc_store_del(s, old.v[i], &why) == 0)
+				gpc_log(s->log, GPC_VERBOSE, "deleted %s, which an "
+					"earlier check has left", old.v[i]);
 }
 
 static void try_journal(struct gpc_store *s, struct gpc_check_row *row)
@@ -131,7 +182,9 @@ void gpc_check_store(struct gpc_cmd *c, struct gpc_check_row *row)
 	r = gpc_store_identify(s, 0, &why);
 	if (r && r != -GPC_ENOTFOUND)
 		gpc_check_failed(row, &why);
-	else if (!r)
+	if (r == -GPC_EAUTH && gpc_store_list(s, PROBES, NULL, ignore, NULL, NULL) == 0)
+		gpc_strv_add(&row->may, "list");
+	if (!r)
 		gpc_set_str(&row->identity, s->id);
 	if (row->state == GPC_CHECK_OK && gpc_store_of_nodes(s) != s)
 		try_writes(gpc_store_of_nodes(s), row);
@@ -139,4 +192,6 @@ void gpc_check_store(struct gpc_cmd *c, struct gpc_check_row *row)
 		try_writes(s, row);
 	if (row->state == GPC_CHECK_OK)
 		try_journal(s, row);
+	if (row->state == GPC_CHECK_OK)
+		sweep(s);
 }

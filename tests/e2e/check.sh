@@ -118,6 +118,8 @@ who "AWS: keys" arn:aws:iam::123456789012:user/tester "environment" aws "$AWS_AK
 is "$(printf %s "$out" | jq -r '.rows[0].account')" 123456789012 "AWS: the account"
 fails "AWS: a wrong secret" 4 "STS answered 403 SignatureDoesNotMatch" aws "$AWS_AK" \
 	AWS_SECRET_ACCESS_KEY=wrong
+like "$err" "\(request [0-9A-F]+\)" "AWS: a wrong secret: by which request"
+like "$err" "hint: the secret key does not belong" "AWS: a wrong secret: what helps"
 printf web-identity-token >web
 who "AWS: web identity" arn:aws:sts::123456789012:assumed-role/node/me "by web identity" aws \
 	AWS_ROLE_ARN=arn:aws:iam::123456789012:role/node AWS_ROLE_SESSION_NAME=me \
@@ -409,6 +411,22 @@ is "$(curl -sS --noproxy '*' "$FAKE_CONTROL/_control/objects?sha256=0" | grep -c
 	"nothing is left behind"
 bucket AWS_SECRET_ACCESS_KEY=wrong
 is "$rc" 4 "a store that refuses us: 4"
+lesser() { # ACTION…: a key that may do all but these
+	control keys "$(jq -n '{cloud: "aws", id: "AKIALESSER", secret: "lesser", deny: $ARGS.positional}' \
+		--args "$@")"
+	bucket AWS_ACCESS_KEY_ID=AKIALESSER AWS_SECRET_ACCESS_KEY=lesser
+}
+lesser s3:PutObject s3:DeleteObject
+is "$rc $(may)" "4 read list" "a key that may only read" || note "$err"
+like "$err" "it cannot be written: .*s3:PutObject.* \(request [0-9A-F]+\)" "says what it may not"
+lesser s3:PutObject s3:ListBucket
+is "$rc $(may)" "4 " "S3 tells of nothing who may not list" || note "$err"
+lesser s3:DeleteObject
+is "$rc $(may)" "4 write read list" "one that may not delete" || note "$err"
+left=$(curl -sS --noproxy '*' "$FAKE_CONTROL/_control/objects?sha256=0" |
+	jq -r '.objects[].key | select(contains("/probe/")) | ltrimstr("x/")')
+like "$err" "$left cannot be deleted again: .*s3:DeleteObject" "names what stays"
+like "$err" "hint: .*until a check by somebody who may delete" "and how it goes"
 bucket GPUCLOUD_STORE=s3://nosuch/x
 is "$rc" 3 "a bucket that is not there: 3" || note "$err"
 run env "$AWS_AK" AWS_SECRET_ACCESS_KEY=wrong AWS_ENDPOINT_URL_S3="$FAKE_S3" \
@@ -427,6 +445,12 @@ gpc submit -q -- true 2>/dev/null
 look store
 is "$rc $(may)" "0 write read list delete journal" "a store in a folder"
 is "$(ls "$STORE/probe" 2>/dev/null)" "" "nothing is left in the folder"
+mkdir -p "$STORE/probe"
+touch -d '2 hours ago' "$STORE/probe/old"
+touch "$STORE/probe/new"
+look store
+is "$(ls "$STORE/probe")" new "what an earlier one has left goes, not what is under way" || note "$err"
+rm "$STORE/probe/new"
 
 # --- whoever needs no credentials is not asked for any ---
 run env AWS_ENDPOINT_URL_STS=http://$CLOSED "$GPUCLOUD_BIN" status
