@@ -8,8 +8,7 @@
 
 #include "base/parse.h"
 #include "cmd/interrupt.h"
-#include "cmd/phrase.h"
-#include "core/fetch.h"
+#include "cmd/pull_say.h"
 #include "core/request.h"
 
 enum { TETHER_CI_MS = 600000 };
@@ -38,16 +37,15 @@ int gpc_attach_tether(const struct gpc_cmd *c, int64_t option_ms,
 static int pull(struct gpc_cmd *c, struct gpc_session *s, const char *job,
 	const char *dir, struct gpc_error *err)
 {
-	struct gpc_fetched got;
+	struct gpc_fetched got = {0};
+	int r;
 
 	if (!dir)
 		return 0;
-	int r = gpc_fetch_artifacts(s, job, dir, false, &got, err);
+	r = gpc_fetch_artifacts(s, job, dir, false, &got, err);
 	if (r)
 		return gpc_wrap(err, r, "pull artifacts of %s", job);
-	gpc_autostr *files = gpc_phrase_count(got.files, "file");
-	gpc_autostr *size = gpc_phrase_size(got.bytes);
-	gpc_say(&c->talk, "gpucloud: %s, %s in %s", files, size, dir);
+	gpc_pull_say(c, &got, job, dir);
 	return 0;
 }
 

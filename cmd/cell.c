@@ -128,6 +128,13 @@ char *gpc_cell_text(const struct gpc_col *col, const void *row)
 	return text && *text ? gpc_steal(&text) : gpc_strdup("-");
 }
 
+bool gpc_cell_is_none(const struct gpc_col *col, const void *row)
+{
+	gpc_autostr *text = text_of(col, field(col, row));
+
+	return !text || !*text;
+}
+
 char *gpc_cell_csv(const struct gpc_col *col, const void *row)
 {
 	const void *f = field(col, row);

@@ -6,6 +6,8 @@
 
 /* For people; control characters made visible; "-" when there is nothing. */
 char *gpc_cell_text(const struct gpc_col *col, const void *row);
+/* Nothing is there, or no text. */
+bool gpc_cell_is_none(const struct gpc_col *col, const void *row);
 /* For csv: exact, without units; "" when there is nothing. */
 char *gpc_cell_csv(const struct gpc_col *col, const void *row);
 struct gpc_json *gpc_cell_json(const struct gpc_col *col, const void *row);

@@ -95,8 +95,8 @@ struct gpc_table {
 	size_t row_size;
 };
 
-/* json: {"schema": "gpucloud.job/1", "rows": [...]}; name: one name a line; a
- * table without rows prints nothing. */
+/* json: {"schema": "gpucloud.job/1", "rows": [...]}; name: one name a
+ * line, none for a row without one; a table without rows prints nothing. */
 int gpc_out_rows(struct gpc_out *o, const struct gpc_table *t,
 	const void *rows, size_t n, struct gpc_error *err) gpc_must_check;
 /* The same without a heading, for what follows rows that were printed before: so

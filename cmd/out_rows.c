@@ -362,6 +362,7 @@ static void add_csv(const struct gpc_table *t, const void *rows, size_t n,
 		add_csv_row(t, row_at(t, rows, i), out);
 }
 
+/* A row without a name adds none: what reads names would take a - for one. */
 static void add_names(const struct gpc_table *t, const void *rows, size_t n,
 	struct gpc_buf *out)
 {
@@ -372,9 +373,11 @@ static void add_names(const struct gpc_table *t, const void *rows, size_t n,
 			name = c;
 	}
 	for (size_t i = 0; i < n; i++) {
-		gpc_autostr *text = gpc_cell_text(name, row_at(t, rows, i));
+		const void *row = row_at(t, rows, i);
+		gpc_autostr *text = gpc_cell_text(name, row);
 
-		gpc_buf_addf(out, "%s\n", text);
+		if (!gpc_cell_is_none(name, row))
+			gpc_buf_addf(out, "%s\n", text);
 	}
 }
 

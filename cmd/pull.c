@@ -1,8 +1,6 @@
 /* `gpucloud pull`: a job's artifacts, as plain files in a folder. */
-#include <unistd.h>
-
 #include "cmd/command.h"
-#include "cmd/phrase.h"
+#include "cmd/pull_say.h"
 #include "cmd/session_open.h"
 #include "core/fetch.h"
 #include "core/view.h"
@@ -30,30 +28,15 @@ static const struct gpc_col cols[] = {
 };
 static const struct gpc_table table = {"pull", cols, sizeof(struct row)};
 
-static void say_nothing_new(struct gpc_cmd *c, const char *job, const char *dir)
-{
-	const struct pull *o = c->ctx;
-
-	gpc_say(&c->talk, "gpucloud: nothing new to fetch from %s", job);
-	/* else an old result is taken for this job's */
-	if (!o->overwrite && access(dir, F_OK) == 0)
-		gpc_say(&c->talk, "  hint: what exists in %s is kept; "
-			"--overwrite replaces it", dir);
-}
-
 static int report(struct gpc_cmd *c, const struct gpc_fetched *got, char *job,
 	char *dir, struct gpc_error *err)
 {
-	struct row row = {job, dir, (int64_t)got->files, got->bytes};
-	gpc_autostr *files = gpc_phrase_count(got->files, "file");
-	gpc_autostr *size = gpc_phrase_size(got->bytes);
+	struct row row = {job, got->files || got->kept ? dir : NULL,
+		(int64_t)got->files, got->bytes};
 
 	if (c->out.format != GPC_OUT_TABLE && c->out.format != GPC_OUT_WIDE)
 		return gpc_out_record(&c->out, &table, &row, err);
-	if (got->files)
-		gpc_say(&c->talk, "gpucloud: %s, %s in %s", files, size, dir);
-	else
-		say_nothing_new(c, job, dir);
+	gpc_pull_say(c, got, job, dir);
 	return 0;
 }
 

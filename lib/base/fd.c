@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/crash.h"
+#include "base/draft.h"
 #include "base/path.h"
-#include "base/rand.h"
 
 void gpc_close(int *fd)
 {
@@ -30,6 +30,13 @@ int gpc_close_written(int *fd)
 
 	*fd = -1;
 	return close(own) < 0 && errno != EINTR ? errno : 0;
+}
+
+int gpc_flush_written(int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	return copy < 0 ? errno : gpc_close_written(&copy);
 }
 
 /* The error of an operation on a file; a full disk gets its folder named. */
@@ -165,65 +172,64 @@ int gpc_read_file(const char *path, size_t max, struct gpc_buf *b,
 	return r < 0 ? r : gpc_read_fd(fd, max, path, b, err);
 }
 
-/* Flushes and closes; some file systems report a full disk only here. */
-static int settle(int *fd, const char *path, struct gpc_error *err)
+static int flush(int fd, const char *path, struct gpc_error *err)
 {
-	int sys;
-
 	/* Pipes and some virtual file systems have nothing to flush. */
-	while (fsync(*fd) < 0)
+	while (fsync(fd) < 0)
 		if (errno != EINTR) {
 			if (errno == EINVAL || errno == ENOTSUP)
 				break;
 			return fail_file(err, errno, "flush", path);
 		}
-	sys = gpc_close_written(fd);
-	return sys ? fail_file(err, sys, "close", path) : 0;
+	return 0;
 }
 
-static int write_temp(const char *temp, const char *path, const void *data,
-	size_t n, unsigned mode, struct gpc_error *err)
+static int write_draft(struct gpc_draft *d, const char *path, const void *data,
+	size_t n, struct gpc_error *err)
 {
-	gpc_autofd fd = -1;
-	int r;
+	int sys, r = gpc_write_all(d->fd, data, n, path, err);
 
-	do
-		fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-			(mode_t)mode);
-	while (fd < 0 && errno == EINTR);
-	if (fd < 0)
-		return fail_file(err, errno, "create", path);
-	r = gpc_write_all(fd, data, n, path, err);
-	return r < 0 ? r : settle(&fd, path, err);
+	if (r == 0)
+		r = flush(d->fd, path, err);
+	GPC_CRASH("file.written");
+	if (r < 0) {
+		gpc_draft_drop(d);
+		return r;
+	}
+	sys = gpc_draft_commit(d, gpc_path_base(path));
+	return sys ? fail_file(err, sys, "replace", path) : 0;
 }
 
 int gpc_write_file(const char *path, const void *data, size_t n, unsigned mode,
 	struct gpc_error *err)
 {
 	gpc_autostr *dir = gpc_path_dir(path);
-	gpc_autostr *temp = NULL;
-	char word[17];
-	int r;
+	gpc_autofd at = -1;
+	struct gpc_draft d;
+	int sys, r;
 
-	temp = gpc_format("%s/.tmp-%s", dir, gpc_rand_base32(word, 16));
-	r = write_temp(temp, path, data, n, mode, err);
-	GPC_CRASH("file.written");
-	if (r == 0 && rename(temp, path) < 0)
-		r = fail_file(err, errno, "replace", path);
-	if (r < 0) {
-		unlink(temp);
+	at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	sys = at < 0 ? errno : gpc_draft_open(&d, at, mode);
+	if (sys)
+		return fail_file(err, sys, "create", path);
+	r = write_draft(&d, path, data, n, err);
+	if (r < 0)
 		return r;
-	}
 	GPC_CRASH("file.named");
-	return gpc_fsync_dir(dir, err);
+	return flush(at, dir, err);
 }
 
 int gpc_fsync_dir(const char *path, struct gpc_error *err)
 {
 	gpc_autofd fd = -1;
-	int r = gpc_open(path, O_RDONLY | O_DIRECTORY, 0, &fd, err);
+	int sys, r = gpc_open(path, O_RDONLY | O_DIRECTORY, 0, &fd, err);
 
-	return r < 0 ? r : settle(&fd, path, err);
+	if (r == 0)
+		r = flush(fd, path, err);
+	if (r < 0)
+		return r;
+	sys = gpc_close_written(&fd);
+	return sys ? fail_file(err, sys, "close", path) : 0;
 }
 
 int gpc_set_nonblock(int fd, struct gpc_error *err)

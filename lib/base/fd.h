@@ -13,6 +13,8 @@ void gpc_close(int *fd);                     /* closes if >= 0; sets -1 */
 /* The same for what was written, before it gets its name: some file systems
  * tell only here that it did not fit. 0 or an errno. */
 int gpc_close_written(int *fd);
+/* The same for one that stays open. */
+int gpc_flush_written(int fd);
 
 /* All descriptors are opened O_CLOEXEC. */
 int gpc_open(const char *path, int flags, unsigned mode, int *ret_fd,

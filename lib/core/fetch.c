@@ -8,9 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/crash.h"
+#include "base/draft.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "base/rand.h"
 #include "base/str.h"
 #include "record/facts.h"
 #include "record/keys.h"
@@ -40,35 +41,28 @@ static int to_fd(void *arg, const void *data, size_t n, struct gpc_error *err)
 	return gpc_write_all(*(int *)arg, data, n, "artifact", err);
 }
 
-/* Into the folder at, under a name that nobody knows until it is whole. */
+/* Into the folder at, where nobody sees it before it is whole. */
 static int get_to_file(struct artifact_job *a, const char *key, int at,
 	const char *name, struct gpc_error *err)
 {
-	gpc_autostr *temp = NULL;
-	gpc_autofd fd = -1;
 	struct gpc_object o = {0};
-	char tail[9];
-	int r;
+	struct gpc_draft d;
+	int r, sys = gpc_draft_open(&d, at, 0666);
 
-	temp = gpc_format(".tmp-%s", gpc_rand_base32(tail, 8));
-	fd = openat(at, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return gpc_fail_sys(err, errno, "create %s", name);
-	r = gpc_store_get_range(a->session->store, key, 0, -1, to_fd, &fd, &o,
+	if (sys)
+		return gpc_fail_sys(err, sys, "create %s", name);
+	r = gpc_store_get_range(a->session->store, key, 0, -1, to_fd, &d.fd, &o,
 		err);
-	if (r == 0) {
-		int sys = gpc_close_written(&fd);
-
-		if (!sys && renameat(at, temp, at, name) < 0)
-			sys = errno;
-		if (sys)
-			r = gpc_fail_sys(err, sys, "write %s", name);
+	GPC_CRASH("fetch.written");
+	if (r < 0) {
+		gpc_draft_drop(&d);
+		return r;
 	}
-	if (r < 0)
-		unlinkat(at, temp, 0);
-	else
-		a->done->bytes += o.size;
-	return r;
+	sys = gpc_draft_commit(&d, name);
+	if (sys)
+		return gpc_fail_sys(err, sys, "write %s", name);
+	a->done->bytes += o.size;
+	return 0;
 }
 
 static int fetch_one(struct artifact_job *a, const char *key,
@@ -86,8 +80,10 @@ static int fetch_one(struct artifact_job *a, const char *key,
 	r = gpc_beneath_parent(&a->below, relative, GPC_BENEATH_CREATE, &at,
 		&name, err);
 	if (r == 0 && !a->overwrite) {
-		if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+			a->done->kept++;
 			return 0;
+		}
 		if (errno != ENOENT)
 			r = gpc_fail_sys(err, errno, "look for %s", name);
 	}
@@ -173,6 +169,7 @@ static int fetch_part(struct gpc_session *s, const char *job,
 			- kept.files;
 		done->bytes += (uint64_t)gpc_json_get_int(part->head, "bytes", 0)
 			- kept.bytes;
+		done->kept += kept.files;
 	}
 	return r;
 }

@@ -70,7 +70,7 @@ static int make_link(struct gpc_restore *x, struct gpc_restore_worker *w,
 	const struct gpc_later *l, struct gpc_error *err)
 {
 	struct timespec times[2];
-	char temp[32];
+	char temp[GPC_DRAFT_NAME_SIZE];
 	const char *name;
 	bool keeps = false;
 	int dir, r = gpc_restore_parent(x, w, l->path, &dir, &name, err);
@@ -79,7 +79,7 @@ static int make_link(struct gpc_restore *x, struct gpc_restore_worker *w,
 		r = gpc_restore_keeps(x, dir, name, l->path, &keeps, err);
 	if (r < 0 || keeps)
 		return r;
-	gpc_restore_temp(temp);
+	gpc_draft_name(temp);
 	if (symlinkat(l->target, dir, temp) < 0)
 		return gpc_restore_fail(l->path, errno, err);
 	set_times(times, l->mtime_ns);

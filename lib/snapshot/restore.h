@@ -4,6 +4,7 @@
 #pragma once
 #include <stdatomic.h>
 
+#include "base/draft.h"
 #include "base/vec.h"
 #include "snapshot/arena.h"
 #include "snapshot/beneath.h"
@@ -41,9 +42,9 @@ struct gpc_assembly {
 	struct gpc_line line;
 	_Atomic uint64_t left;          /* holders: pieces, and the reader */
 	_Atomic bool failed;
-	int fd, dir;
+	struct gpc_draft draft;
+	int dir;
 	const char *name;               /* in dir; of line.path */
-	char temp[32];                  /* its name for now */
 };
 struct gpc_restore_task {
 	GPC_VEC(struct gpc_line) members;       /* of one pack, in order; or */
@@ -55,7 +56,7 @@ struct gpc_restore_task {
 void gpc_restore_task_drop(void *task);
 void gpc_restore_task_free(struct gpc_restore_task *t);
 
-/* Makes the file, of the right size and under a temporary name, and moves line
+/* Makes the file, of the right size and not yet under its name, and moves line
  * into it. *ret_a = NULL when the file exists and is kept. */
 int gpc_assembly_open(struct gpc_restore *x, struct gpc_restore_worker *w,
 	struct gpc_line *line, struct gpc_assembly **ret_a,
@@ -87,5 +88,3 @@ int gpc_restore_parent(struct gpc_restore *x, struct gpc_restore_worker *w,
 int gpc_restore_keeps(const struct gpc_restore *x, int dir, const char *name,
 	const char *path, bool *ret_keeps, struct gpc_error *err)
 	gpc_must_check;
-/* A name for a file that is not complete. */
-void gpc_restore_temp(char ret_name[32]);

@@ -1,6 +1,5 @@
 /* Files out of blobs. Every blob's hash is checked before anything looks into
- * it, every file's size and hash before it gets its name; until then it has a
- * temporary one. Runs of zeros are not written, so sparse files stay sparse.
+ * it, every file's size and hash before it gets its name. Runs of zeros are not written, so sparse files stay sparse.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +10,6 @@
 
 #include "base/crash.h"
 #include "base/fd.h"
-#include "base/rand.h"
 #include "base/str.h"
 #include "dep/archive.h"
 #include "snapshot/restore.h"
@@ -29,12 +27,6 @@ int gpc_restore_fail(const char *path, int sys, struct gpc_error *err)
 	else if (sys == ENOSPC)
 		gpc_hint(err, "free space on the disk of the target folder");
 	return r;
-}
-
-void gpc_restore_temp(char ret_name[32])
-{
-	memcpy(ret_name, ".gpucloud-", 10);
-	gpc_rand_base32(ret_name + 10, 16);
 }
 
 int gpc_restore_parent(struct gpc_restore *x, struct gpc_restore_worker *w,
@@ -108,7 +100,7 @@ static int write_sparse(int fd, const char *data, size_t n, uint64_t at,
 }
 
 /* Gives a complete file its mode, time and name. */
-static int name_file(int *fd, int dir, const char *temp, const char *name,
+static int name_file(struct gpc_draft *d, const char *name,
 	const struct gpc_line *line, struct gpc_error *err)
 {
 	int sys;
@@ -118,24 +110,23 @@ static int name_file(int *fd, int dir, const char *temp, const char *name,
 		.tv_nsec = ns < 0 ? ns + 1000000000 : ns}};
 
 	GPC_CRASH("restore.written");
-	if (fchmod(*fd, line->mode & 0777) < 0 || futimens(*fd, times) < 0)
+	if (fchmod(d->fd, line->mode & 0777) < 0 || futimens(d->fd, times) < 0)
 		return gpc_restore_fail(line->path, errno, err);
-	sys = gpc_close_written(fd);
-	if (!sys && renameat(dir, temp, dir, name) < 0)
-		sys = errno;
+	sys = gpc_draft_commit(d, name);
 	return sys ? gpc_restore_fail(line->path, sys, err) : 0;
 }
 
-static int open_temp(int dir, const char *temp, const char *path, int *ret_fd,
+/* Of the size that it will have. */
+static int open_draft(struct gpc_draft *d, int dir, const struct gpc_line *line,
 	struct gpc_error *err)
 {
-	int fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
-		| O_CLOEXEC, 0600);
+	int sys = gpc_draft_open(d, dir, 0600);
 
-	if (fd < 0)
-		return gpc_restore_fail(path, errno, err);
-	*ret_fd = fd;
-	return 0;
+	if (!sys && ftruncate(d->fd, (off_t)line->size) < 0) {
+		sys = errno;
+		gpc_draft_drop(d);
+	}
+	return sys ? gpc_restore_fail(line->path, sys, err) : 0;
 }
 
 /* --- packs ------------------------------------------------------------- */
@@ -181,28 +172,21 @@ static int restore_member(struct gpc_restore *x, struct gpc_restore_worker *w,
 	struct gpc_archive_reader *tar, const struct gpc_line *line,
 	struct gpc_error *err)
 {
-	gpc_autofd fd = -1;
-	char temp[32];
+	struct gpc_draft draft;
 	const char *name;
 	bool keeps = false;
 	int dir, r = gpc_restore_parent(x, w, line->path, &dir, &name, err);
 
 	if (r == 0)
 		r = keeps_file(x, dir, name, line, &keeps, err);
+	if (r == 0 && !keeps)
+		r = open_draft(&draft, dir, line, err);
 	if (r < 0 || keeps)
 		return r;
-	gpc_restore_temp(temp);
-	r = open_temp(dir, temp, line->path, &fd, err);
-	if (r < 0)
-		return r;
-	if (ftruncate(fd, (off_t)line->size) < 0)
-		r = gpc_restore_fail(line->path, errno, err);
+	r = copy_member(x, w, tar, line, draft.fd, err);
 	if (r == 0)
-		r = copy_member(x, w, tar, line, fd, err);
-	if (r == 0)
-		r = name_file(&fd, dir, temp, name, line, err);
-	if (r < 0)
-		unlinkat(dir, temp, 0);
+		r = name_file(&draft, name, line, err);
+	gpc_draft_drop(&draft);
 	return r;
 }
 
@@ -250,18 +234,15 @@ int gpc_assembly_open(struct gpc_restore *x, struct gpc_restore_worker *w,
 		return r;
 	a = gpc_alloc(sizeof(*a));
 	a->left = 1;
-	a->fd = -1;
+	a->draft.fd = -1;
 	a->line = *line;
 	memset(line, 0, sizeof(*line));
 	a->name = a->line.path + (name - a->line.path);
-	gpc_restore_temp(a->temp);
 	a->dir = fcntl(dir, F_DUPFD_CLOEXEC, 0);
 	if (a->dir < 0)
 		r = gpc_restore_fail(a->line.path, errno, err);
 	if (r == 0)
-		r = open_temp(a->dir, a->temp, a->line.path, &a->fd, err);
-	if (r == 0 && ftruncate(a->fd, (off_t)a->line.size) < 0)
-		r = gpc_restore_fail(a->line.path, errno, err);
+		r = open_draft(&a->draft, a->dir, &a->line, err);
 	if (r < 0)
 		gpc_assembly_give_up(a);
 	else
@@ -271,17 +252,13 @@ int gpc_assembly_open(struct gpc_restore *x, struct gpc_restore_worker *w,
 
 int gpc_assembly_release(struct gpc_assembly *a, struct gpc_error *err)
 {
-	bool has_temp;
 	int r = 0;
 
 	if (atomic_fetch_sub(&a->left, 1) != 1)
 		return 0;
-	has_temp = a->fd >= 0;
 	if (!a->failed)
-		r = name_file(&a->fd, a->dir, a->temp, a->name, &a->line, err);
-	if ((a->failed || r < 0) && has_temp)
-		unlinkat(a->dir, a->temp, 0);
-	gpc_close(&a->fd);
+		r = name_file(&a->draft, a->name, &a->line, err);
+	gpc_draft_drop(&a->draft);
 	gpc_close(&a->dir);
 	gpc_line_clear(&a->line);
 	free(a);
@@ -322,7 +299,7 @@ static int copy_piece(struct gpc_restore *x, struct gpc_restore_worker *w,
 			break;
 		if (got > n - done)
 			return fail_content(a->line.path, err);
-		r = write_sparse(a->fd, data, got, at + done, a->line.path, err);
+		r = write_sparse(a->draft.fd, data, got, at + done, a->line.path, err);
 		done += got;
 	}
 	return r < 0 ? r : done == n ? 0 : fail_content(a->line.path, err);

@@ -280,18 +280,10 @@ static int set_times(const struct gpc_place *p, int64_t ms)
 	return ms > 0 ? futimens(p->fd, t) : 0;
 }
 
-/* Some file systems tell only when a descriptor is closed that it did not fit. */
-static int flush(const struct gpc_place *p)
-{
-	int copy = fcntl(p->fd, F_DUPFD_CLOEXEC, 0);
-
-	return copy < 0 ? errno : gpc_close_written(&copy);
-}
-
 int gpc_place_commit(struct gpc_place *p, int64_t modified_ms, unsigned mode,
 	struct gpc_error *err)
 {
-	int sys = flush(p);
+	int sys = gpc_flush_written(p->fd);
 
 	if (sys)
 		return gpc_fail_sys(err, sys, "%s", p->shown);

@@ -35,7 +35,8 @@ group.answered
 group.destroyed
 claim.appended
 agent.parts
-agent.parted" # by mounts.sh and aws_group.sh, which have a cloud
+agent.parted
+fetch.written" # by mounts.sh and aws_group.sh, which have a cloud, and results.sh
 SCENARIOS="plain paid gang request save sweep remove"
 export GPUCLOUD_CRASH_DIR="$T/crash"
 mkdir "$GPUCLOUD_CRASH_DIR"

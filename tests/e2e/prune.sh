@@ -137,8 +137,8 @@ age '20 days ago'
 run gpc prune --blobs --dry-run -o json
 like "$out" '"what": "blobs"' "old ones would go"
 is "$(blobs)" "$n" "but a dry run removes none"
-run gpc prune --blobs -y
-is "$rc" 0 "prune --blobs"
+run gpc prune --blobs -y -q
+is "$rc $out" "0 " "prune --blobs -q has no name of a job to print"
 [ "$(blobs)" -lt "$n" ] && [ "$(blobs)" -gt 0 ]
 ok $? "removes what nobody needs and keeps what the other job needs ($(blobs) of $n)"
 run gpc checkpoint verify "$live" --workspace

@@ -16,9 +16,16 @@ is "$rc" 0 "a job that saves" || note "$err"
 # --- fetching ------------------------------------------------------------------
 run gpc pull saves results
 is "$rc" 0 "pull without artifacts"
-like "$err" "nothing new" "says that there is nothing"
+like "$err" "nothing to fetch: saves-[a-z2-7]* has no artifacts" "says that there is nothing"
+like "$err" "hint: .*artifacts" "and what would be"
+run gpc pull saves results --json
+is "$rc $(echo "$out" | jq -c '[.dir, .files]')" "0 [null,0]" "the JSON names no folder"
+run gpc pull saves results -q
+is "$rc $out" "0 " "nor does -q"
 [ ! -e results ]
-ok $? "and leaves no folder"
+ok $? "and none is made"
+run gpc submit -q --pull results saves.yaml
+unlike "$err" "in results" "submit --pull names no folder that it did not make"
 run gpc checkpoint pull saves got
 like "$err" "2 files" "checkpoint pull counts what it fetches"
 run gpc checkpoint pull saves got
@@ -29,6 +36,32 @@ run gpc checkpoint pull saves got -o json
 is "$(echo "$out" | jq -c '[.files, .size_bytes]')" "[1,2]" "what is missing is fetched, and counted"
 run gpc checkpoint pull --overwrite saves got -o json
 is "$(echo "$out" | jq .files)" 2 "--overwrite fetches all"
+
+# Where a file system has files without a name (open(2), O_TMPFILE), one that is
+# not whole has none.
+temps=$(python3 -c 'import os
+try:
+	os.close(os.open(".", os.O_TMPFILE | os.O_WRONLY))
+	print(0)
+except OSError:
+	print(1)')
+cat >makes.yaml <<'Y'
+name: makes
+artifacts: [{path: out}]
+run: mkdir out; echo one >out/a
+Y
+mkdir crash
+run gpc submit -q makes.yaml
+run env GPUCLOUD_CRASH=fetch.written "GPUCLOUD_CRASH_DIR=$PWD/crash" \
+	"$GPUCLOUD_BIN" pull makes results
+is "$rc $(find results -type f | wc -l)" "137 $temps" "a pull that is killed leaves no half file"
+run gpc pull makes results
+is "$rc $(cat results/out/a)" "0 one" "the next one fetches it"
+run env GPUCLOUD_CRASH=restore.written "GPUCLOUD_CRASH_DIR=$PWD/crash" \
+	"$GPUCLOUD_BIN" checkpoint pull saves half
+is "$(find half -name '.gpucloud-*' | wc -l)" "$temps" "nor does a pull of a checkpoint"
+run gpc checkpoint pull saves half
+is "$rc $(cat half/f)" "0 x" "which goes on as well"
 
 # --- advice ----------------------------------------------------------------------
 job=$(gpc submit -q -d -- sleep 100)

@@ -99,11 +99,16 @@ static bool fd_is_cloud(int fd)
 	return fd >= 0 && fd < MAX_FD && io.cloud[fd];
 }
 
-static int opened(int fd, const char *path)
+static int opened_as(int fd, bool cloud)
 {
 	if (fd >= 0 && fd < MAX_FD)
-		io.cloud[fd] = is_cloud(path);
+		io.cloud[fd] = cloud;
 	return fd;
+}
+
+static int opened(int fd, const char *path)
+{
+	return opened_as(fd, is_cloud(path));
 }
 
 static bool applies(unsigned kind)
@@ -151,11 +156,13 @@ static size_t less(size_t n)
 	type __real_##name args; \
 	type __wrap_##name args; \
 	type __wrap_##name args
+#define MAKES(flags) \
+	((flags) & O_CREAT || ((flags) & O_TMPFILE) == O_TMPFILE)
 #define MODE(flags, mode) \
 	do { \
 		va_list ap; \
 		va_start(ap, flags); \
-		mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0; \
+		mode = MAKES(flags) ? va_arg(ap, mode_t) : 0; \
 		va_end(ap); \
 	} while (0)
 
@@ -164,7 +171,7 @@ WRAP(int, open64, (const char *path, int flags, ...))
 	mode_t mode;
 
 	MODE(flags, mode);
-	if (!is_cloud(path) && fails(OPENS | (flags & O_CREAT ? NEEDS_ROOM : 0)))
+	if (!is_cloud(path) && fails(OPENS | (MAKES(flags) ? NEEDS_ROOM : 0)))
 		return -1;
 	return opened(__real_open64(path, flags, mode), path);
 }
@@ -174,9 +181,9 @@ WRAP(int, openat64, (int at, const char *path, int flags, ...))
 	mode_t mode;
 
 	MODE(flags, mode);
-	if (fails(OPENS | (flags & O_CREAT ? NEEDS_ROOM : 0)))
+	if (!fd_is_cloud(at) && fails(OPENS | (MAKES(flags) ? NEEDS_ROOM : 0)))
 		return -1;
-	return opened(__real_openat64(at, path, flags, mode), NULL);
+	return opened_as(__real_openat64(at, path, flags, mode), fd_is_cloud(at));
 }
 
 WRAP(DIR *, opendir, (const char *path))
@@ -253,13 +260,14 @@ WRAP(int, rename, (const char *from, const char *to))
 
 WRAP(int, renameat, (int from_at, const char *from, int to_at, const char *to))
 {
-	return fails(NEEDS_ROOM) ? -1 : __real_renameat(from_at, from, to_at, to);
+	return !fd_is_cloud(to_at) && fails(NEEDS_ROOM) ? -1
+		: __real_renameat(from_at, from, to_at, to);
 }
 
 WRAP(int, linkat, (int from_at, const char *from, int to_at, const char *to,
 	int flags))
 {
-	return fails(NEEDS_ROOM) ? -1
+	return !fd_is_cloud(to_at) && fails(NEEDS_ROOM) ? -1
 		: __real_linkat(from_at, from, to_at, to, flags);
 }
 
@@ -363,7 +371,8 @@ WRAP(int, unlink, (const char *path))
 
 WRAP(int, unlinkat, (int at, const char *path, int flags))
 {
-	return fails(REMOVES) ? -1 : __real_unlinkat(at, path, flags);
+	return !fd_is_cloud(at) && fails(REMOVES) ? -1
+		: __real_unlinkat(at, path, flags);
 }
 
 WRAP(int, rmdir, (const char *path))
@@ -396,10 +405,10 @@ WRAP(int, fcntl64, (int fd, int what, ...))
 	va_start(ap, what);
 	arg = va_arg(ap, long);
 	va_end(ap);
-	if (fails(copies ? OPENS : OTHER))
+	if (!fd_is_cloud(fd) && fails(copies ? OPENS : OTHER))
 		return -1;
 	r = __real_fcntl64(fd, what, arg);
-	return copies ? opened(r, NULL) : r;
+	return copies ? opened_as(r, fd_is_cloud(fd)) : r;
 }
 
 WRAP(int, pipe2, (int *fds, int flags))

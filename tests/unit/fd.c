@@ -15,6 +15,7 @@
 
 #include <dirent.h>
 
+#include "base/draft.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -180,6 +181,73 @@ TEST(leaves_nothing_on_a_full_disk)
 	assert_int_equal(code, 0);
 }
 
+/* Two drafts of one name in a folder: how many names there are before the first
+ * has its own, and what is there in the end. */
+static int draft_twice(const char *dir, size_t names)
+{
+	gpc_autostr *path = gpc_path_join(dir, "f");
+	struct gpc_draft d;
+	gpc_autofd at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	for (size_t i = 0; i < 2; i++) {
+		gpc_auto(gpc_buf) struct gpc_buf b = {0};
+		struct gpc_error err = {0};
+
+		if (gpc_draft_open(&d, at, 0600) != 0 ||
+			gpc_write_all(d.fd, i ? "new" : "old", 3, path, &err) < 0)
+			return 1;
+		if (count_entries(dir) != names + i)
+			return 2;
+		if (gpc_draft_commit(&d, "f") != 0 || d.fd != -1 ||
+			count_entries(dir) != 1)
+			return 3;
+		if (gpc_read_file(path, 9, &b, &err) < 0 ||
+			!gpc_eq(gpc_buf_str(&b), i ? "new" : "old"))
+			return 4;
+	}
+	if (gpc_draft_open(&d, at, 0600) != 0)
+		return 5;
+	gpc_draft_drop(&d);
+	return count_entries(dir) == 1 && d.fd == -1 ? 0 : 6;
+}
+
+TEST(a_draft_has_no_name_where_the_system_can_do_that)
+{
+	gpc_autostr *dir = scratch();
+	struct gpc_error err = {0};
+	size_t names = 1;
+
+#ifdef O_TMPFILE
+	gpc_autofd fd = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+
+	names = fd < 0;
+#endif
+	assert_int_equal(draft_twice(dir, names), 0);
+	assert_ok(gpc_rmtree(dir, &err));
+}
+
+/* Without /proc nothing could get its name later. */
+static int draft_without_proc(const char *dir)
+{
+	if (unshare(CLONE_NEWNS) < 0 ||
+		mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0 ||
+		mount("tmpfs", "/proc", "tmpfs", 0, "size=64k") < 0)
+		return SKIPPED;
+	return draft_twice(dir, 1);
+}
+
+TEST(a_draft_has_a_name_elsewhere)
+{
+	gpc_autostr *dir = scratch();
+	struct gpc_error err = {0};
+	int code = in_child(draft_without_proc, dir);
+
+	assert_ok(gpc_rmtree(dir, &err));
+	if (code == SKIPPED)
+		skip();
+	assert_int_equal(code, 0);
+}
+
 static int pass_the_size_limit(const char *dir)
 {
 	gpc_autostr *path = gpc_path_join(dir, "f");
@@ -216,7 +284,7 @@ TEST(names_the_target_not_the_temporary)
 	assert_fails(gpc_write_file("/no/such/dir/f", "x", 1, 0600, &err),
 		GPC_ENOTFOUND);
 	assert_has(err.msg, "/no/such/dir/f");
-	assert_null(strstr(err.msg, ".tmp-"));
+	assert_null(strstr(err.msg, ".gpucloud-"));
 	assert_int_equal(mkdir(path, 0700), 0);
 	assert_fails(gpc_write_file(path, "x", 1, 0600, &err), GPC_EIO);
 	assert_int_equal(count_entries(dir), 1);
@@ -425,6 +493,9 @@ int main(void)
 		cmocka_unit_test(refuses_larger_files),
 		cmocka_unit_test(names_a_full_disk),
 		cmocka_unit_test(leaves_nothing_on_a_full_disk),
+		cmocka_unit_test(
+			a_draft_has_no_name_where_the_system_can_do_that),
+		cmocka_unit_test(a_draft_has_a_name_elsewhere),
 		cmocka_unit_test(keeps_the_old_file_when_the_new_fails),
 		cmocka_unit_test(names_the_target_not_the_temporary),
 		cmocka_unit_test(writes_at_offsets),

@@ -122,6 +122,10 @@ static void test_blocks(void **state)
 			NULL), 0);
 		expect(&c, want[i]);
 	}
+	static const struct row unnamed[] = { {.name = "a"}, {.size = 1} };
+	begin(&c, GPC_OUT_NAME, 0);
+	assert_int_equal(gpc_out_rows(&c.o, &thing, unnamed, 2, NULL), 0);
+	expect(&c, "a\n");
 	begin(&c, GPC_OUT_JSON, 0);
 	assert_int_equal(gpc_out_event(&c.o, "thing", gpc_out_row_json(&thing,
 		&blocks[1]), NULL), 0);
