@@ -52,7 +52,8 @@ static int read_secrets(struct gpc_agent *a, struct gpc_error *err)
 
 	if (a->job.secrets.n == 0)
 		return 0;
-	r = gpc_secrets_get(a->store, a->job.id, &a->secrets, err);
+	r = gpc_secrets_get(a->store, a->job.id, a->state.secrets, &a->secrets,
+		err);
 	if (r == -GPC_ENOTFOUND)
 		return gpc_fail(err, GPC_ECONFIG, "the job's secrets are not in "
 			"the store any more; submit or resume it with them");

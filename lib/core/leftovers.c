@@ -41,31 +41,30 @@ static int has_job(struct gpc_session *s, const char *job,
 	return r == -GPC_ENOTFOUND ? 0 : r < 0 ? r : 1;
 }
 
-/* Over as far as secrets go: no node of it can still ask for them. */
-static bool is_over(struct gpc_session *s, const char *job)
+/* Whether a node can still ask for these secrets, or a resume name them. */
+static bool are_needed(struct gpc_session *s, const char *job, const char *name)
 {
 	gpc_auto(gpc_journal) struct gpc_journal j = {0};
-	const struct gpc_job_state *st = &j.state;
+	int64_t n = INT64_MAX;
 
 	gpc_journal_init(&j, s->store, job, "");
-	if (gpc_journal_refresh(&j, NULL, NULL) < 0 ||
-		!gpc_job_status_is_end(st->status) || st->intents.n > 0)
+	if (gpc_journal_refresh(&j, NULL, NULL) < 0)
+		return true;
+	if (gpc_job_state_is_over(&j.state))
 		return false;
-	gpc_vec_each(n, &st->nodes) {
-		if (n->status != GPC_NODE_RELEASED)
-			return false;
-	}
-	return true;
+	return gpc_eq(name, j.state.secrets) || (name &&
+		(!gpc_secrets_name_parse(name, &n) || n > j.state.n));
 }
 
 static int sweep_secret(struct gpc_session *s, const char *key,
 	struct gpc_error *err)
 {
+	const char *name;
 	gpc_autostr *hook = gpc_hook_job(key);
-	const char *job = hook ? hook : key + strlen(SECRETS);
+	gpc_autostr *job = hook ? gpc_strdup(hook) : gpc_secrets_job(key, &name);
 	int r = has_job(s, job, err);
 
-	if (r < 0 || (r == 1 && (hook || !is_over(s, job))))
+	if (r < 0 || (r == 1 && (hook || are_needed(s, job, name))))
 		return r < 0 ? r : 0;
 	return gpc_secrets_drop(s->store, key, err);
 }

@@ -336,7 +336,7 @@ static int delete_all(struct removing *m, struct gpc_error *err)
 	if (r == 0)
 		r = forget_once(m, err);
 	if (r == 0)
-		r = gpc_secrets_drop(s, gpc_key_secrets(key, job), err);
+		r = gpc_secrets_drop_all(s, job, INT64_MAX, err);
 	if (r == 0)
 		r = gpc_hooks_drop(s, job, err);
 	if (r == 0)

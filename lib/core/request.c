@@ -15,12 +15,14 @@
 #include "record/index.h"
 #include "record/job.h"
 #include "record/journal.h"
+#include "record/keys.h"
 #include "record/secrets.h"
 #include "record/whole.h"
 
 #define REQUEST_TRIES 100
 #define CLOSING_MS 3000
 #define CLOSING_LOOK_MS 20
+#define LATE_MS 60000
 
 static int open_journal(struct gpc_session *s, const char *job,
 	struct gpc_journal *j, struct gpc_error *err)
@@ -206,10 +208,10 @@ void gpc_request_attention(struct gpc_session *s, const struct gpc_view *v)
 }
 
 /* --- resume --------------------------------------------------------------- */
-static int put_secrets_again(struct gpc_session *s, const struct gpc_job *job,
-	const struct gpc_pairs *given, struct gpc_error *err)
+static int collect_secrets(const struct gpc_job *job,
+	const struct gpc_pairs *given, struct gpc_pairs *ret_values,
+	struct gpc_error *err)
 {
-	gpc_auto(gpc_pairs) struct gpc_pairs values = {0};
 	gpc_auto(gpc_strv) struct gpc_strv missing = {0};
 	int r;
 
@@ -218,7 +220,7 @@ static int put_secrets_again(struct gpc_session *s, const struct gpc_job *job,
 		const char *value = given ? gpc_pairs_get(given, name) : NULL;
 
 		if (value)
-			gpc_pairs_set(&values, name, value);
+			gpc_pairs_set(ret_values, name, value);
 		else
 			gpc_strv_add(&missing, name);
 	}
@@ -231,7 +233,7 @@ static int put_secrets_again(struct gpc_session *s, const struct gpc_job *job,
 			"environment) or --secret NAME=@FILE");
 		return r;
 	}
-	return gpc_secrets_put(s->store, job->id, &values, err);
+	return 0;
 }
 
 /* A machine that finds nothing whole to start from is paid for nothing. */
@@ -268,9 +270,9 @@ static int check_resumable(struct gpc_session *s, struct gpc_journal *j,
 	return r < 0 ? r : check_start(s, j, checkpoint, err);
 }
 
-/* A supervisor that is about to close the job drops its secrets on the way, and
- * must not meet new ones: giving the last node back and closing take a moment.
- * Where they take longer nobody is at it. */
+/* A supervisor that is about to close the job moves its entry on the way, and
+ * must not meet a resumed one: giving the last node back and closing take a
+ * moment. Where they take longer nobody is at it. */
 static int await_closing(struct gpc_session *s, const struct gpc_job *job,
 	struct gpc_journal *j, struct gpc_error *err)
 {
@@ -291,17 +293,53 @@ static int await_closing(struct gpc_session *s, const struct gpc_job *job,
 	return r;
 }
 
-/* Had we been stopped for long before the event, a supervisor would have
- * closed the job once more. */
+/* Had we been stopped for long before the event, a supervisor would have closed
+ * the job once more, or somebody taken the secrets for left behind. */
 static int put_again(struct gpc_session *s, const struct gpc_job *job,
-	const struct gpc_pairs *secrets, struct gpc_error *err)
+	const struct gpc_pairs *secrets, const char *name, int64_t since_ms,
+	struct gpc_error *err)
 {
-	int r = put_secrets_again(s, job, secrets, err);
+	int r = gpc_index_put_live(s->store, job, err);
 
-	if (r == 0)
-		r = gpc_index_put_live(s->store, job, err);
+	if (r == 0 && secrets->n && gpc_boot_ms() - since_ms >= LATE_MS)
+		r = gpc_secrets_put(s->store, job->id, name, secrets, err);
 	if (r == 0)
 		gpc_supervisor_wake(s);
+	return r;
+}
+
+/* With secrets that are named for the very next event: GPC_ECONFLICT when it has
+ * become another's. They go again unless the event may be there. */
+static int try_resume(struct gpc_session *s, const struct gpc_job *job,
+	struct gpc_journal *j, const char *checkpoint,
+	const struct gpc_pairs *secrets, struct gpc_error *err)
+{
+	struct gpc_json *data = gpc_json_object();
+	int64_t since = gpc_boot_ms();
+	char name[GPC_SECRETS_NAME_SIZE];
+	gpc_key key;
+	int r;
+
+	gpc_secrets_name(j->state.n + 1, name);
+	if (checkpoint)
+		gpc_json_set_str(data, "checkpoint", checkpoint);
+	if (secrets->n)
+		gpc_json_set_str(data, "secrets", name);
+	r = gpc_secrets_put(s->store, job->id, name, secrets, err);
+	GPC_CRASH("resume.secrets_put");
+	/* The index first: an entry of an ended job is moved back by the next
+	 * supervisor, an unlisted live job would be seen by nobody. */
+	if (r == 0)
+		r = gpc_index_put_live(s->store, job, err);
+	GPC_CRASH("resume.live_put");
+	if (r == 0)
+		r = gpc_journal_append(j, GPC_EVENT_RESUME, gpc_steal(&data), err);
+	gpc_json_free(data);
+	if (r == 0)
+		return put_again(s, job, secrets, name, since, err);
+	if (secrets->n && !j->unsettled && gpc_secrets_drop(s->store,
+		gpc_key_secrets(key, job->id, name), NULL) < 0)
+		gpc_log(s->log, GPC_WARN, "%s is left in the store", key);
 	return r;
 }
 
@@ -311,6 +349,7 @@ int gpc_request_resume(struct gpc_session *s, const char *id,
 {
 	gpc_auto(gpc_job) struct gpc_job job = {0};
 	gpc_auto(gpc_journal) struct gpc_journal j = {0};
+	gpc_auto(gpc_pairs) struct gpc_pairs values = {0};
 	int r = gpc_wrap(err, gpc_job_get(s->store, id, &job, err), "job %s",
 		id);
 
@@ -318,28 +357,17 @@ int gpc_request_resume(struct gpc_session *s, const char *id,
 		r = open_journal(s, id, &j, err);
 	if (r == 0)
 		r = await_closing(s, &job, &j, err);
-	if (r == 0)
-		r = check_resumable(s, &j, checkpoint, err);
-	if (r == 0)
-		r = put_secrets_again(s, &job, secrets, err);
-	GPC_CRASH("resume.secrets_put");
-	/* The index first: an entry of an ended job is moved back by the next
-	 * supervisor, an unlisted live job would be seen by nobody. */
-	if (r == 0)
-		r = gpc_index_put_live(s->store, &job, err);
-	GPC_CRASH("resume.live_put");
 	for (int i = 0; r == 0 && i < REQUEST_TRIES; i++) {
-		struct gpc_json *data = gpc_json_object();
-
-		if (checkpoint)
-			gpc_json_set_str(data, "checkpoint", checkpoint);
-		r = gpc_journal_append(&j, GPC_EVENT_RESUME, data, err);
-		if (r == 0)
-			return put_again(s, &job, secrets, err);
+		r = check_resumable(s, &j, checkpoint, err);
+		if (r == 0 && i == 0)
+			r = collect_secrets(&job, secrets, &values, err);
+		if (r < 0)
+			return r;
+		r = try_resume(s, &job, &j, checkpoint, &values, err);
 		if (r != -GPC_ECONFLICT)
 			return r;
 		/* such as a node's release, which comes after the end */
-		r = check_resumable(s, &j, checkpoint, err);
+		r = 0;
 	}
 	return r < 0 ? r : too_busy(id, err);
 }

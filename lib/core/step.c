@@ -18,6 +18,7 @@
 #include "record/keys.h"
 #include "record/recover.h"
 #include "record/roll.h"
+#include "record/secrets.h"
 #include "record/update.h"
 
 #define MAX_ACTIONS 4200
@@ -261,7 +262,7 @@ static int act_on_all(struct gpc_supervision *sv, bool *progressed,
 }
 
 /* A job that was closed before and is listed again is about to be resumed: its
- * new secrets and its entry are left alone, for a while. */
+ * entry is left alone, for a while. */
 static int look_closed(struct gpc_supervision *sv, bool *ret_closed,
 	bool *ret_reopened, struct gpc_error *err)
 {
@@ -288,8 +289,7 @@ bool gpc_supervision_may_reopen(const struct gpc_supervision *sv)
 }
 
 /* Whether this end is still the newest that is known of the job. Whoever was
- * stopped after its last look may find it resumed, with secrets that are not ours
- * to drop and an entry that must stay. */
+ * stopped after its last look may find it resumed, with an entry that must stay. */
 static int is_end_current(struct gpc_supervision *sv, bool *ret_current,
 	struct gpc_error *err)
 {
@@ -297,21 +297,20 @@ static int is_end_current(struct gpc_supervision *sv, bool *ret_current,
 	return gpc_journal_is_current(&sv->journal, ret_current, err);
 }
 
+/* Those of a resume under way, which we may know nothing of, are not among them. */
 static int drop_secrets(struct gpc_supervision *sv, struct gpc_error *err)
 {
-	gpc_key key;
 	int r = 0;
 
 	if (sv->job.secrets.n > 0 && !sv->secrets_gone)
-		r = gpc_store_del(sv->session->store,
-			gpc_key_secrets(key, sv->job.id), err);
+		r = gpc_secrets_drop_all(sv->session->store, sv->job.id,
+			sv->journal.state.n, err);
 	GPC_CRASH("close.secrets_deleted");
 	sv->secrets_gone = r == 0;
 	return r;
 }
 
-/* While somebody is still told of the end, its secrets go already. A resume puts
- * new ones, which stay. */
+/* While somebody is still told of the end, its secrets go already. */
 static int close_later(struct gpc_supervision *sv, struct gpc_error *err)
 {
 	bool closed = false, reopened = false, current = false;

@@ -315,7 +315,7 @@ static int forget_secrets(struct gpc_session *s, const struct gpc_spec *spec,
 	if ((!job->secrets.n && !has_hooks(spec)) || is_unclear(r) || gpc_store_head(s->store,
 		gpc_key_job(key, job->id), NULL, NULL) != -GPC_ENOTFOUND)
 		return r;
-	if (gpc_store_del(s->store, gpc_key_secrets(key, job->id), NULL) < 0 ||
+	if (gpc_store_del(s->store, gpc_key_secrets(key, job->id, NULL), NULL) < 0 ||
 		gpc_hooks_drop(s->store, job->id, NULL) < 0)
 		gpc_log(s->log, GPC_WARN, "%s is left in the store", key);
 	return r;
@@ -328,7 +328,7 @@ static int write_records(struct gpc_session *s, const struct gpc_spec *spec,
 	struct gpc_error why = {0};
 	bool repeated = false;
 	gpc_key key;
-	int r = gpc_secrets_put(s->store, job->id, &spec->secrets, err);
+	int r = gpc_secrets_put(s->store, job->id, NULL, &spec->secrets, err);
 
 	if (r == 0)
 		r = gpc_hooks_put(s->store, job->id, &spec->notify, err);

@@ -36,7 +36,9 @@
  *                                          way to it may have been made
  *   update     {cost?, time_ms?, priority?, notify?}   from now on; notify: a
  *                                          list as in the spec, [] = nobody
- *   resume     {checkpoint?}               after an end: back to PENDING
+ *   resume     {checkpoint?, secrets?}     after an end: back to PENDING; secrets:
+ *                                          the name of those that came with it
+ *                                          (record/secrets.h)
  *   prune      {keep}                      asked of rank 0's agent
  *   pruning    {drop?, keep?, remove?}     of an ended job: these checkpoints
  *                                          go, whoever deletes them; remove:

@@ -184,6 +184,8 @@ struct gpc_job_state {
 	char *detail;               /* of the end, for people; NULL */
 	char *checkpoint;           /* newest complete one: what an attempt resumes from */
 	char *supervisor;           /* random id of the `supervisor` event that holds */
+	char *secrets;              /* name of those of the newest resume
+	                             * (record/secrets.h); NULL = those of the submit */
 	bool cancel, cancel_now;    /* asked for */
 	bool opened;                /* ways to its nodes may have been made, which
 	                             * are closed once the last node is gone */

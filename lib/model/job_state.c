@@ -87,6 +87,7 @@ static const struct gpc_bind state_fields[] = {
 		.sub_size = sizeof(struct gpc_bill_part)),
 	GPC_BIND(gpc_job_state, checkpoint, STR),
 	GPC_BIND(gpc_job_state, supervisor, STR),
+	GPC_BIND(gpc_job_state, secrets, STR),
 	GPC_BIND(gpc_job_state, cancel, BOOL),
 	GPC_BIND(gpc_job_state, cancel_now, BOOL),
 	GPC_BIND(gpc_job_state, opened, BOOL),

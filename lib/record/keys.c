@@ -62,9 +62,10 @@ const char *gpc_key_checkpoint(gpc_key out, const char *job, const char *id)
 	return put(out, "jobs/%s/checkpoints/%s.json", job, id);
 }
 
-const char *gpc_key_secrets(gpc_key out, const char *job)
+const char *gpc_key_secrets(gpc_key out, const char *job, const char *name)
 {
-	return put(out, "secrets/%s", job);
+	return name ? put(out, "secrets/%s" GPC_KEY_RESUME "%s", job, name) :
+		put(out, "secrets/%s", job);
 }
 
 const char *gpc_key_hook(gpc_key out, const char *job, const char *hash)

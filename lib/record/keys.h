@@ -20,12 +20,15 @@ const char *gpc_key_beat(gpc_key out, const char *job, int attempt,
 const char *gpc_key_attempt(gpc_key out, const char *job, int attempt,
 	const char *name);          /* jobs/J/A/<name>: peers.json, verdict.json, blobs/ */
 const char *gpc_key_checkpoint(gpc_key out, const char *job, const char *id);
-const char *gpc_key_secrets(gpc_key out, const char *job);
+	/* secrets/J of a submit, secrets/J.resume-NAME of a resume (secrets.h); what all
+	 * of the latter begin with for "" */
+const char *gpc_key_secrets(gpc_key out, const char *job, const char *name);
 	/* secrets/J.notify-HASH, and what all of them begin with for NULL */
 const char *gpc_key_hook(gpc_key out, const char *job, const char *hash);
 const char *gpc_key_once(gpc_key out, const char *owner_hash, const char *key);
 
-#define GPC_KEY_HOOK ".notify-"     /* no job's name has it */
+#define GPC_KEY_HOOK ".notify-"     /* no job's name has these */
+#define GPC_KEY_RESUME ".resume-"
 
 /* A file's path as the tail of a key: bytes that a key cannot hold (control,
  * space, not ASCII), % itself, and a leading `.tmp-` of a part become %XX. */

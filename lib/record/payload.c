@@ -99,7 +99,7 @@ static const struct gpc_bind cancel_fields[] = {
 	FIELD(now, BOOL), GPC_BIND_LAST
 };
 static const struct gpc_bind resume_fields[] = {
-	FIELD(checkpoint, STR), GPC_BIND_LAST
+	FIELD(checkpoint, STR), FIELD(secrets, STR), GPC_BIND_LAST
 };
 static const struct gpc_bind update_fields[] = {
 	FIELD(cost, MONEY), FIELD(time_ms, I53), FIELD(priority, INT),

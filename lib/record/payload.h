@@ -28,7 +28,7 @@ struct gpc_payload {
 	int attempt, rank, code, signal, num_nodes;
 	int64_t intent, at_ms, ran_ms, paid_ms;
 	char *id, *address, *checkpoint, *supervisor, *token, *resume_from;
-	char *detail, *damage, *boot, *log_cut, *key, *offer;
+	char *detail, *damage, *boot, *log_cut, *key, *offer, *secrets;
 	enum gpc_phase_event phase;
 	enum gpc_reason reason;
 	bool now, uncounted, remove, opens, machine_free;

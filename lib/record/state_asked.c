@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "model/ssh.h"
 #include "record/checkpoint.h"
+#include "record/secrets.h"
 
 int gpc_on_supervisor(struct gpc_step *s, struct gpc_error *err)
 {
@@ -60,6 +61,7 @@ int gpc_on_resume(struct gpc_step *s, struct gpc_error *err)
 	struct gpc_job_state *st = s->st;
 	char label[25];
 	int attempt, n;
+	int64_t of;
 
 	if (st->pruning)
 		return gpc_fail(err, GPC_EPROTO, st->removing ? "it is being "
@@ -67,8 +69,13 @@ int gpc_on_resume(struct gpc_step *s, struct gpc_error *err)
 	if (s->p->checkpoint &&
 		!gpc_checkpoint_id_parse(s->p->checkpoint, &attempt, &n, label))
 		return gpc_fail(err, GPC_EPROTO, "$.checkpoint: not an id");
+	if (s->p->secrets && (!gpc_secrets_name_parse(s->p->secrets, &of) ||
+		of != s->e->n))
+		return gpc_fail(err, GPC_EPROTO, "$.secrets: not a name of this "
+			"event's");
 	if (s->p->checkpoint)
 		gpc_set_str(&st->checkpoint, s->p->checkpoint);
+	gpc_set_str(&st->secrets, s->p->secrets);
 	gpc_step_set_reason(s);          /* an empty payload: clears them */
 	st->cancel = st->cancel_now = false;
 	st->restarts = st->no_progress = 0;

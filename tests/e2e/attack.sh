@@ -81,6 +81,7 @@ wait_until 20 none_left # the next supervisor sweeps first of all
 mkdir -p "$STORE/secrets" "$STORE/index/live"
 for name in secrets/dead-aaaaaa secrets/.tmp-aaaaaaaaaaaaaaaa secrets/young-aaaaaa \
 	"secrets/$(gpc status -o name | head -n 1)" \
+	"secrets/$(gpc status -o name | head -n 1).resume-00000099-aaaaaaaa" \
 	index/live/1700000000-dead-aaaaaa.json; do
 	echo "$TOKEN" >"$STORE/$name"
 	case $name in *young*) ;; *) touch -d '2 days ago' "$STORE/$name" ;; esac

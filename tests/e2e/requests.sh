@@ -116,6 +116,41 @@ if far; then
 	exit
 fi
 
+# A client that is killed right after it has resumed a job whose node was still kept:
+# meanwhile that was given back, and what the ended job had was dropped.
+if grep -qa GPUCLOUD_CRASH_DIR "$GPUCLOUD_BIN"; then
+	cat >late.yaml <<'Y'
+name: late
+run: test "$GPUCLOUD_ATTEMPT" = 2 && echo "it is $TOKEN"
+secrets: {TOKEN: null}
+limits: {keep_on_failure: 1h}
+Y
+	job=$(TOKEN=old gpc submit -q -d late.yaml)
+	run gpc wait "$job"
+	is "$rc" 1 "a job fails and keeps its node"
+	mkdir crash
+	TOKEN=new GPUCLOUD_CRASH=resume.live_put=stop,event.resume \
+		GPUCLOUD_CRASH_DIR="$PWD/crash" "$GPUCLOUD_BIN" resume -q -d \
+		--secret TOKEN "$job" 2>/dev/null &
+	client=$!
+	is_stopped() { grep -q '^State:.T' "/proc/$client/status"; }
+	wait_until 60 is_stopped
+	ok $? "who resumes it is stopped before the event"
+	run gpc release "$job"
+	old_dropped() { [ ! -e "$STORE/secrets/$job" ]; }
+	wait_until 60 old_dropped
+	ok $? "the old secrets go with the node"
+	kill_pids CONT "$client"
+	wait "$client" 2>/dev/null
+	is "$?" 137 "and dies of it"
+	run gpc wait "$job"
+	is "$rc:$(gpc logs "$job" --stdout)" "0:it is new" "the job goes on, with its new secrets"
+	run gpc release "$job"
+	no_secrets() { ! find "$STORE/secrets" 2>/dev/null | grep -q "/$job"; }
+	wait_until 60 no_secrets
+	ok $? "which go in turn"
+fi
+
 # A node that no job explains.
 job=$(count 300)
 wait_until 20 in_state "$job" RUNNING

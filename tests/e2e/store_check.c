@@ -157,7 +157,7 @@ static void check_job(struct check *c, const char *key)
 	gpc_vec_each(m, &job.mounts)
 		want_tree(c, m->head, key);
 	check_checkpoints(c, job.id);
-	if (gpc_map_has(&c->have, gpc_key_secrets(secrets, job.id)))
+	if (gpc_map_has(&c->have, gpc_key_secrets(secrets, job.id, NULL)))
 		bad(c, secrets, "its job has ended");
 }
 

@@ -88,11 +88,11 @@ static void secrets_record(struct gpc_str text)
 	struct gpc_error err = {0};
 	gpc_key key;
 
-	fuzz_put(s, gpc_key_secrets(key, JOB), text.ptr, text.len);
-	if (gpc_secrets_get(s, JOB, &p, &err) < 0 || p.n == 0)
+	fuzz_put(s, gpc_key_secrets(key, JOB, NULL), text.ptr, text.len);
+	if (gpc_secrets_get(s, JOB, NULL, &p, &err) < 0 || p.n == 0)
 		return;
-	fuzz_check(gpc_secrets_put(s, "other", &p, &err) == 0
-		&& gpc_secrets_get(s, "other", &again, &err) == 0,
+	fuzz_check(gpc_secrets_put(s, "other", NULL, &p, &err) == 0
+		&& gpc_secrets_get(s, "other", NULL, &again, &err) == 0,
 		"secrets do not read back: %s", err.msg);
 	fuzz_check(again.n == p.n, "%zu secrets became %zu", p.n, again.n);
 	for (size_t i = 0; i < p.n && i < 100; i++)

@@ -80,7 +80,7 @@ TEST(setup_then_run_in_one_environment)
 		"  echo cwd $(basename $PWD)\n"
 		"  echo ${GPUCLOUD_RESUME_FROM-nothing to resume}\n"
 		"  command -v gpucloud >/dev/null && echo on PATH\n", &secrets);
-	assert_ok(gpc_secrets_put(b.store, JOB, &secrets, &err));
+	assert_ok(gpc_secrets_put(b.store, JOB, NULL, &secrets, &err));
 	gpc_json_set_int(data, "num_nodes", 1);
 	bed_append(&b, GPC_EVENT_SUBMITTED, data);
 	bed_attempt(&b, NULL, 0, true);

@@ -75,7 +75,7 @@ TEST(everything_is_there_after_it)
 	assert_int_equal(v.job.secrets.n, 1);
 	assert_int_equal(count_keys(lab->s->store, "index/live/", r.job), 1);
 	/* The secret is in its own object and nowhere else. */
-	assert_ok(gpc_store_get(lab->s->store, gpc_key_secrets(key, r.job),
+	assert_ok(gpc_store_get(lab->s->store, gpc_key_secrets(key, r.job, NULL),
 		1000, &secret, &err));
 	assert_has(gpc_buf_str(&secret), "very-secret");
 	assert_ok(gpc_store_get(lab->s->store, gpc_key_job(key, r.job), 1 << 20,

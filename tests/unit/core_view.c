@@ -538,7 +538,7 @@ static void resume_with_secrets(void *arg)
 	other.store = x->lab->inner;
 	gpc_pairs_set(&secrets, "TOKEN", "new");
 	assert_ok(gpc_request_resume(&other, x->job, NULL, NULL, &err));
-	assert_ok(gpc_secrets_put(other.store, x->job, &secrets, &err));
+	assert_ok(gpc_secrets_put(other.store, x->job, NULL, &secrets, &err));
 }
 
 /* A supervisor that was stopped while it looked whether to close the job. */
@@ -566,7 +566,7 @@ TEST(a_late_closing_spares_a_resumed_job)
 		lab_advance(1000);
 	}
 	assert_int_equal(lab_events(lab, job, "resume"), 1);
-	assert_ok(gpc_secrets_get(lab->inner, job, &kept, &err));
+	assert_ok(gpc_secrets_get(lab->inner, job, NULL, &kept, &err));
 	assert_string_equal(gpc_pairs_get(&kept, "TOKEN"), "new");
 	assert_ok(gpc_index_list_live(lab->inner, &live, &err));
 	assert_int_equal(live.n, 1);

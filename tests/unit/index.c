@@ -292,7 +292,9 @@ static void keys(void **state)
 		"jobs/j/2/peers.json");
 	assert_string_equal(gpc_key_checkpoint(k, "j", "1-2-x"),
 		"jobs/j/checkpoints/1-2-x.json");
-	assert_string_equal(gpc_key_secrets(k, "j"), "secrets/j");
+	assert_string_equal(gpc_key_secrets(k, "j", NULL), "secrets/j");
+	assert_string_equal(gpc_key_secrets(k, "j", "00000007-abcdefgh"),
+		"secrets/j.resume-00000007-abcdefgh");
 	/* sha256("ab") */
 	assert_string_equal(gpc_key_once(k, "a", "b"), "once/fb8e20fc2e4c3f248c"
 		"60c39bd652f3c1347298bb977b8b4d5903b85055620603");
