@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 
 #include "base/map.h"
-#include "base/path.h"
 #include "base/vec.h"
 #include "cmd/data_verbs.h"
 #include "transfer/listing.h"
@@ -240,12 +239,8 @@ static int copy_one(struct copy *k, const struct source *s,
 	const char *below = k->into ? s->base : NULL;
 	const struct gpc_data_move m = { &s->at, &k->to, NULL, below, s->size,
 		s->modified_ms };
-	gpc_autostr *dir = k->to.path && !below ? gpc_path_dir(k->to.path) :
-		NULL;
 	int r = check_itself(k, s, below, err);
 
-	if (!r && dir && !k->x->o->dry_run)
-		r = gpc_mkdirs(dir, 0777, err);
 	return r ? r : gpc_data_add(k->x, &m, err);
 }
 

@@ -27,7 +27,7 @@ int gpc_beneath_open(struct gpc_beneath *b, const char *root,
 	return 0;
 }
 
-static void forget(struct gpc_beneath *b)
+void gpc_beneath_forget(struct gpc_beneath *b)
 {
 	gpc_close(&b->fd);
 	gpc_set_str(&b->dir, NULL);
@@ -37,7 +37,7 @@ void gpc_beneath_clear(struct gpc_beneath *b)
 {
 	if (!b->is_open)
 		return;
-	forget(b);
+	gpc_beneath_forget(b);
 	gpc_close(&b->root);
 	b->is_open = false;
 }
@@ -112,7 +112,7 @@ int gpc_beneath_dir(struct gpc_beneath *b, const char *dir, size_t n,
 		return 0;
 	}
 	if (!leads_to(b, dir, n, &done))
-		forget(b);
+		gpc_beneath_forget(b);
 	if (done < n) {
 		fd = open_parts(b->fd < 0 ? b->root : b->fd, dir + done,
 			n - done, flags, &failed);
@@ -123,7 +123,7 @@ int gpc_beneath_dir(struct gpc_beneath *b, const char *dir, size_t n,
 
 			return gpc_fail_sys(err, sys, "folder %s", shown);
 		}
-		forget(b);
+		gpc_beneath_forget(b);
 		b->fd = fd;
 		b->dir = gpc_strndup(dir, n);
 	}

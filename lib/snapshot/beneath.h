@@ -32,5 +32,7 @@ int gpc_beneath_dir(struct gpc_beneath *b, const char *dir, size_t n,
 int gpc_beneath_parent(struct gpc_beneath *b, const char *path, unsigned flags,
 	int *ret_fd, const char **ret_name, struct gpc_error *err)
 	gpc_must_check;
+/* Whatever folder was opened last may be gone by now: it is opened anew. */
+void gpc_beneath_forget(struct gpc_beneath *b);
 void gpc_beneath_clear(struct gpc_beneath *b);
 GPC_CLEANUP_VALUE(gpc_beneath);

@@ -22,10 +22,16 @@ enum { TRIES = 8 };
 #define HINT_NAME "copy that object by itself, to a name that a file can have: gpucloud " \
 	"data cp URL FILE"
 
-void gpc_place_top_clear(struct gpc_place_top *top)
+static void close_top(struct gpc_place_top *top)
 {
 	gpc_beneath_clear(&top->beneath);
 	gpc_set_str(&top->root, NULL);
+}
+
+void gpc_place_top_clear(struct gpc_place_top *top)
+{
+	close_top(top);
+	gpc_made_clear(&top->made);
 }
 
 static int open_top(struct gpc_place_top *top, const char *root,
@@ -35,9 +41,10 @@ static int open_top(struct gpc_place_top *top, const char *root,
 
 	if (top->beneath.is_open && gpc_eq(top->root, root))
 		return 0;
-	gpc_place_top_clear(top);
+	close_top(top);
 	r = gpc_beneath_open(&top->beneath, root, err);
 	if (r == -GPC_ENOTFOUND) {
+		gpc_made_note(&top->made, root);
 		r = gpc_mkdirs(root, 0777, err);
 		if (r == 0)
 			r = gpc_beneath_open(&top->beneath, root, err);
@@ -98,33 +105,62 @@ static int resolve(const char *path, char **ret_path, struct gpc_error *err)
 	return *ret_path ? 0 : gpc_fail_sys(err, errno, "link %s", path);
 }
 
-/* Sets p->dir and p->name. */
-static int find_dir(struct gpc_place *p, struct gpc_place_top *top,
-	const char *path, const char *below, struct gpc_error *err)
+static void keep_folders(struct gpc_place_top *top, const char *root,
+	const char *inside)
 {
-	gpc_autostr *real = NULL, *root = NULL;
-	const char *name = NULL;
-	int fd, r;
+	gpc_autostr *path = top->made.folders.n > 0 ? gpc_path_join(root, inside) : NULL;
 
-	if (below) {
-		root = gpc_strdup(path);
-		r = check_below(below, err);
-	} else {
-		r = resolve(path, &real, err);
-		if (r == 0)
-			root = gpc_path_dir(real);
-		below = real ? gpc_path_base(real) : "";
+	if (path)
+		gpc_made_keep(&top->made, path);
+}
+
+static void remove_folders(struct gpc_place *p)
+{
+	struct gpc_place_top *top = p->top;
+
+	if (!p->root || top->made.folders.n == 0)
+		return;
+	if (!gpc_eq(top->root, p->root)) {
+		close_top(top);
+		if (gpc_beneath_open(&top->beneath, p->root, NULL) == 0)
+			top->root = gpc_strdup(p->root);
 	}
-	if (r == 0)
-		r = open_top(top, root, err);
-	if (r == 0)
-		r = gpc_beneath_parent(&top->beneath, below, GPC_BENEATH_CREATE,
-			&fd, &name, err);
+	gpc_made_remove(&top->made, &top->beneath, p->root, p->inside);
+	if (!top->beneath.is_open)
+		close_top(top);
+}
+
+/* Splits it into folder, folder in that, and name. */
+static int find_names(struct gpc_place *p, const char *path, const char *below,
+	struct gpc_error *err)
+{
+	gpc_autostr *real = NULL;
+	const char *slash;
+	int r = below ? check_below(below, err) : resolve(path, &real, err);
+
 	if (r < 0)
 		return r;
-	p->name = gpc_strdup(name);
+	slash = below ? strrchr(below, '/') : NULL;
+	p->root = below ? gpc_strdup(path) : gpc_path_dir(real);
+	p->inside = gpc_strndup(slash ? below : "", slash ? (size_t)(slash - below) : 0);
+	p->name = gpc_strdup(slash ? slash + 1 : below ? below : gpc_path_base(real));
+	return 0;
+}
+
+static int open_dir(struct gpc_place *p, struct gpc_error *err)
+{
+	struct gpc_beneath *b = &p->top->beneath;
+	int fd, r = open_top(p->top, p->root, err);
+
+	if (r == 0)
+		gpc_made_note_below(&p->top->made, b, p->root, p->inside);
+	if (r == 0)
+		r = gpc_beneath_dir(b, p->inside, strlen(p->inside),
+			GPC_BENEATH_CREATE, &fd, err);
+	if (r < 0)
+		return r;
 	p->dir = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	return p->dir >= 0 ? 0 : gpc_fail_sys(err, errno, "%s", root);
+	return p->dir >= 0 ? 0 : gpc_fail_sys(err, errno, "%s", p->shown);
 }
 
 /* Renaming onto a device or a pipe would replace it. */
@@ -153,6 +189,16 @@ static bool is_ours(const struct stat *st)
 	return S_ISREG(st->st_mode) && st->st_uid == geteuid() && st->st_nlink == 1;
 }
 
+static int fail_busy(const struct gpc_place *p, struct gpc_error *err)
+{
+	int r = gpc_fail(err, GPC_ECONFLICT, "%s: another process is writing it just now",
+		p->shown);
+
+	gpc_hint(err, "the same copy may run already: wait until it has ended, then `gpucloud "
+		"data sync` copies only what is still missing");
+	return r;
+}
+
 /* 0: locked; 1: once more. */
 static int open_once(struct gpc_place *p, struct gpc_error *err)
 {
@@ -166,8 +212,7 @@ static int open_once(struct gpc_place *p, struct gpc_error *err)
 	if (p->fd < 0)
 		return gpc_fail_sys(err, errno, "%s", p->shown);
 	if (flock(p->fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-		return gpc_fail(err, GPC_ECONFLICT, "%s: another process is "
-			"writing it just now", p->shown);
+		return fail_busy(p, err);
 	if (fstat(p->fd, &is) < 0)
 		return gpc_fail_sys(err, errno, "%s", p->shown);
 	if (fstatat(p->dir, p->part, &named, AT_SYMLINK_NOFOLLOW) < 0 ||
@@ -194,6 +239,15 @@ static int open_part(struct gpc_place *p, struct gpc_error *err)
 		"taken away again and again", p->shown) : r;
 }
 
+static int open_all(struct gpc_place *p, struct gpc_error *err)
+{
+	int r = open_dir(p, err);
+
+	if (r == 0)
+		r = check_target(p, err);
+	return r < 0 ? r : open_part(p, err);
+}
+
 int gpc_place_open(struct gpc_place *p, struct gpc_place_top *top, const char *path,
 	const char *below, struct gpc_error *err)
 {
@@ -201,14 +255,21 @@ int gpc_place_open(struct gpc_place *p, struct gpc_place_top *top, const char *p
 
 	p->dir = p->fd = -1;
 	p->is_open = true;
+	p->top = top;
 	p->shown = gpc_place_shown(path, below);
-	r = find_dir(p, top, path, below, err);
+	r = find_names(p, path, below, err);
 	if (r == 0)
-		r = check_target(p, err);
-	if (r == 0)
-		r = open_part(p, err);
-	if (r < 0)
+		r = open_all(p, err);
+	/* Another process may have taken away a folder that it had made. */
+	if (r == -GPC_ENOTFOUND && p->root) {
+		close_top(top);
+		gpc_close(&p->dir);
+		r = open_all(p, err);
+	}
+	if (r < 0) {
+		remove_folders(p);
 		gpc_place_close(p);
+	}
 	return explain(r, err);
 }
 
@@ -292,14 +353,18 @@ int gpc_place_commit(struct gpc_place *p, int64_t modified_ms, unsigned mode,
 		renameat(p->dir, p->part, p->dir, p->name) < 0)
 		return gpc_fail_sys(err, errno, "%s", p->shown);
 	p->part[0] = '\0';
+	keep_folders(p->top, p->root, p->inside);
 	gpc_place_close(p);
 	return 0;
 }
 
 void gpc_place_drop(struct gpc_place *p)
 {
-	if (p->is_open && p->fd >= 0 && p->part[0])
+	if (!p->is_open)
+		return;
+	if (p->fd >= 0 && p->part[0])
 		(void)unlinkat(p->dir, p->part, 0);
+	remove_folders(p);
 	gpc_place_close(p);
 }
 
@@ -311,6 +376,8 @@ void gpc_place_close(struct gpc_place *p)
 	gpc_close(&p->dir);
 	gpc_set_str(&p->name, NULL);
 	gpc_set_str(&p->shown, NULL);
+	gpc_set_str(&p->root, NULL);
+	gpc_set_str(&p->inside, NULL);
 	p->is_open = false;
 }
 
@@ -329,6 +396,10 @@ int gpc_place_folder(struct gpc_place_top *top, const char *path, const char *be
 	r = n > 0 ? check_below(inside, err) : 0;
 	if (r == 0)
 		r = open_top(top, path, err);
-	return r ? r : gpc_beneath_dir(&top->beneath, inside, n,
-		GPC_BENEATH_CREATE, &fd, err);
+	if (r == 0)
+		r = gpc_beneath_dir(&top->beneath, inside, n, GPC_BENEATH_CREATE, &fd,
+			err);
+	if (r == 0)
+		keep_folders(top, path, inside);
+	return r;
 }

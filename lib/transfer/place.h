@@ -8,13 +8,16 @@
 
 #include "base/err.h"
 #include "snapshot/beneath.h"
+#include "transfer/made.h"
 
 #define GPC_PLACE_PREFIX ".gpucloud-part-"
 
-/* The folder that was used last: neighbours share what is open. Zero is valid. */
+/* The folder that was used last: neighbours share what is open; and the folders that
+ * were made for places, which go again with those. Zero is valid. */
 struct gpc_place_top {
 	struct gpc_beneath beneath;
 	char *root;
+	struct gpc_made made;
 };
 void gpc_place_top_clear(struct gpc_place_top *top);
 
@@ -25,6 +28,8 @@ struct gpc_place {
 	char *shown;                    /* the whole path, for people */
 	char part[40];                  /* the temporary's name in dir */
 	bool used;                      /* it holds what an earlier try left */
+	struct gpc_place_top *top;      /* that it was opened by */
+	char *root, *inside;            /* its folder: that of the top, and below that */
 };
 
 /* path and below as in gpc_transfer_end. The temporary may hold what an earlier try
@@ -45,7 +50,8 @@ int gpc_place_write(struct gpc_place *p, const void *data, size_t n, uint64_t at
 /* The temporary gets its times (0: now), its mode (0: by the umask) and its name. */
 int gpc_place_commit(struct gpc_place *p, int64_t modified_ms, unsigned mode,
 	struct gpc_error *err) gpc_must_check;
-/* Removes the temporary. */
+/* Removes the temporary, and the folders that were made for it if nothing else is in
+ * them. */
 void gpc_place_drop(struct gpc_place *p);
 /* Closes it; the temporary stays, if it is still there. */
 void gpc_place_close(struct gpc_place *p);

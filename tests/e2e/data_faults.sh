@@ -11,7 +11,7 @@ openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 
 	tls="--cert $T/work/cert.pem --key $T/work/key.pem"
 # shellcheck disable=SC2086  # options
 start_fake $tls
-nothing_in() { [ -z "$(find "$1" -type f)" ]; }
+nothing_in() { [ -z "$(find "$1" -mindepth 1)" ]; }
 
 # --- refused -----------------------------------------------------------------------
 # refused NAME STATUS REGEX COMMAND…: what it says, and that nothing is left.
@@ -50,6 +50,11 @@ no_faults
 fault '{"service": "s3", "operation": "GetObject", "do": "error", "status": 403,
 	"code": "AccessDenied", "message": "not authorized to perform: s3:GetObject", "count": 0}'
 refused "may not read" 4 "s3:GetObject.*$id" gpc data cp -r "$(url s3 d)" target
+refused "may not read, folders" 4 "s3:GetObject.*$id" gpc data cp -r "$(url s3 d)" target/new/er
+refused "may not read, one file" 4 "s3:GetObject.*$id" gpc data cp "$(url s3 d/1)" target/new/er
+rm -rf target && mkdir -p target/old
+run gpc data cp -r "$(url s3 "")" target --exclude '*' --include 'd/*'
+is "$rc $(find target -mindepth 1)" "4 target/old" "folders that were there stay" || note "$err"
 no_faults
 fault '{"service": "s3", "operation": "GetObject", "prefix": "d/2", "do": "error", "status": 403,
 	"code": "AccessDenied", "message": "not authorized to perform: s3:GetObject", "count": 0}'
@@ -102,7 +107,8 @@ control POST objects "{\"service\": \"s3\", \"bucket\": \"bucket\", \"size\": 3,
 	\"odd/a//b\", \"odd/$long\", \"odd/in/$long/x\", \"odd/good\"]}" >/dev/null
 rm -rf target
 run gpc data cp -r "$(url s3 odd)" target
-is "$rc $(all_files target)" "1 ./good" "names that no file can have hold up no others" || note "$err"
+is "$rc $(cd target && find . -mindepth 1)" "1 ./good" "names that no file can have hold up no others" ||
+	note "$err"
 is "$(printf '%s\n' "$err" | grep -c '^warning: s3://bucket/odd/')" 4 "each is named"
 like "$err" "/odd/ll+\.\.\.l+: .*File name too long" "a name that is long leaves room for what is wrong"
 like "$err" "hint: copy that object by itself" "what helps"
@@ -222,17 +228,18 @@ like "$err" "warning: .endpont=x is a part of the key; was endpoint= meant" "whi
 make_file large 20
 for s in s3 oss gs; do
 	gpc data cp -q large "$(url $s big/large)"
-	fault '{"operation": "GetObject", "prefix": "big/large", "nth": 2, "do": "touch"}'
-	rm -rf target && mkdir target
+	# another object has its name when some of it has come and the connection breaks
+	fault '{"operation": "GetObject", "prefix": "big/large", "do": "touch", "bytes": 1000000}'
+	refused "changed while it came from $s" 8 "changed while it was read: .*$id" \
+		gpc data cp "$(url $s big/large)" target/large
+	no_faults
+	# what nobody has seen a byte of is taken as it is
+	fault '{"operation": "GetObject", "prefix": "big/large", "do": "touch"}'
 	run gpc data cp "$(url $s big/large)" target/large
 	no_faults
-	if [ "$rc" -eq 0 ]; then
-		gpc data cp -q "$(url $s big/large)" now
-		check "changed while it came from $s: taken anew" cmp now target/large
-	else
-		is "$rc" 8 "changed while it came from $s: exit status" || note "$err"
-		check "changed while it came from $s: nothing is left" nothing_in target
-	fi
+	gpc data cp -q "$(url $s big/large)" now
+	is "$rc" 0 "changed before it came from $s" || note "$err"
+	check "changed before it came from $s: the new one is there" cmp now target/large
 done
 gpc data cp -q large "$(url s3 big/large)"
 if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
@@ -244,6 +251,41 @@ if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
 		exit \$rc"
 	is "$rc $out" "1 " "a full disk" || note "$err"
 	like "$err" "room" "is named"
+
+	# It fills up: nobody looks ahead for small files, the last ones do not fit.
+	mkdir many
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12; do make_file many/$i 1 $i && truncate -s 900K many/$i; done
+	gpc data cp -q -r many "$(url s3 many)"
+	run unshare -m timeout -k 5 $((60 * SLOW)) sh -c "mount -t tmpfs -o size=6m none '$T/small' || exit 99
+		'$GPUCLOUD_BIN' data cp -r '$(url s3 many)' '$T/small/new' --at-once 3
+		rc=\$?
+		cd '$T/small/new' || exit 98
+		for i in * .[!.]*; do
+			[ -e \"\$i\" ] || continue
+			cmp -s \"\$i\" '$T/work/many/'\"\$i\" && echo whole || echo \"\$i is not\"
+		done | sort | uniq -c
+		exit \$rc"
+	is "$rc $(echo "$out" | sed 's/^ *[1-9][0-9]* //')" "1 whole" "a disk that fills up: all that is there is whole" ||
+		note "$out $err"
+	like "$err" "No space left on device" "a disk that fills up: is named"
+	like "$err" "hint: (free|make) (space|room) on that disk" "a disk that fills up: what helps"
+
+	# Somebody else fills it, in the middle of a file that did fit.
+	fault '{"service": "s3", "operation": "GetObject", "do": "trickle", "rate": 1000000, "count": 0}'
+	run unshare -m timeout -k 5 $((60 * SLOW)) sh -c "mount -t tmpfs -o size=24m none '$T/small' || exit 99
+		'$GPUCLOUD_BIN' data cp '$(url s3 big/large)' '$T/small/new/large' &
+		until find '$T/small' -type f -printf '%b\\n' | grep -q '....'; do
+			kill -0 \$! || exit 98
+			sleep 0.05
+		done
+		head -c 24m /dev/zero >'$T/small/fill'
+		wait \$!
+		rc=\$?
+		cd '$T/small' && find . -mindepth 1
+		exit \$rc"
+	no_faults
+	is "$rc $out" "1 ./fill" "a disk that somebody fills: nothing half-written is left" || note "$err"
+	like "$err" "No space left on device" "a disk that somebody fills: is named"
 else
 	skip "a full disk" "needs root and a mount namespace"
 fi
@@ -300,15 +342,26 @@ ok $? "goes on where it was: $(resumed) bytes were there"
 check "the file is right" cmp huge down/huge
 is "$(all_files down)" "./huge" "and nothing else is left"
 
-fault '{"service": "s3", "operation": "GetObject", "do": "trickle", "rate": 2000000, "count": 0}'
+fault '{"service": "s3", "operation": "GetObject", "do": "trickle", "rate": 500000, "count": 0}'
 mkdir int
-some_bytes() { [ -n "$(find int -type f -size +100k)" ]; }
-killed TERM some_bytes "$GPUCLOUD_BIN" data cp -r "$(url s3 cut)" int --at-once 3
+# of a file that has its size from the start: blocks of 512 bytes that were written
+a_mebibyte() { find int -type f -printf '%b\n' | awk '{n += $1} END {exit n < 2048}'; }
+# the same at once, while the first one is on its way
+twice() {
+	a_mebibyte || return 1
+	run gpc data cp -r "$(url s3 cut)" int
+}
+killed TERM twice "$GPUCLOUD_BIN" data cp -r "$(url s3 cut)" int --at-once 3
 no_faults
+is "$rc" 8 "the same twice at once: the second one ends" || note "$err"
+like "$err" "int/huge: another process is writing it just now" "and says why"
+like "$err" "hint: the same copy may run already: wait" "and what to do"
 is "$kl_rc" 143 "SIGTERM"
 like "$(cat cut.err)" "hint: .*goes on where" "says that the same command goes on"
-run gpc data cp -r "$(url s3 cut)" int
+run gpc data cp -r "$(url s3 cut)" int --json
 is "$rc" 0 "and so it does" || note "$err"
+[ "$(resumed)" -ge 1000000 ]
+ok $? "goes on where it was: $(resumed) bytes were there"
 check "to the end" cmp huge int/huge
 is "$(all_files int)" "./huge" "with nothing beside it"
 
