@@ -127,8 +127,8 @@ void gpc_ports_where(const struct gpc_spec *spec, const struct gpc_job_state *st
 
 	gpc_spec_port_words(spec, &words);
 	gpc_vec_each(n, &st->nodes) {
-		gpc_autostr *here = gpc_provider_is_callers(n->provider) ? gpc_rank_here(n->rank) :
-			NULL;
+		gpc_autostr *here = gpc_provider_is_callers(n->provider) ?
+			gpc_rank_here(n->rank) : NULL;
 
 		if (n->attempt != st->attempt || n->status == GPC_NODE_RELEASED ||
 			n->status == GPC_NODE_INTENDED)

@@ -95,6 +95,7 @@ void gpc_supervision_free(struct gpc_supervision *sv)
 	free(sv->note);
 	free(sv->node_note);
 	free(sv->ports_note);
+	gpc_pairs_clear(&sv->ports_open);
 	free(sv);
 }
 

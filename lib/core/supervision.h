@@ -120,6 +120,8 @@ struct gpc_supervision {
 	int silent_rank;              /* + 1: of whom node_note says that; 0 = nobody */
 	char *ports_note;             /* why ports are not open yet; or NULL */
 	int64_t ports_ms, ports_pause_ms; /* boot clock: next try; 0 = now */
+	struct gpc_pairs ports_open;  /* not in the journal yet: address by id */
+	int64_t opened_ms;            /* boot clock: the last event of that */
 	struct gpc_notifier notifier;
 };
 

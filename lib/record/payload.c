@@ -76,17 +76,17 @@ static const struct gpc_bind lost_fields[] = {
 	FIELD(log_cut, STR),
 	FIELD(detail, STR), GPC_BIND_LAST
 };
-#define GONE(name, ...) GPC_BIND(gpc_payload_gone, name, __VA_ARGS__)
+#define ALSO(name, ...) GPC_BIND(gpc_payload_also, name, __VA_ARGS__)
 static const struct gpc_bind gone_fields[] = {
-	GONE(attempt, INT, NEED), GONE(rank, INT, NEED), GONE(id, STR, NEED),
-	GONE(at_ms, I53), GONE(paid_ms, I53), GONE(machine_free, BOOL),
+	ALSO(attempt, INT, NEED), ALSO(rank, INT, NEED), ALSO(id, STR, NEED),
+	ALSO(at_ms, I53), ALSO(paid_ms, I53), ALSO(machine_free, BOOL),
 	GPC_BIND_LAST
 };
 static const struct gpc_bind released_fields[] = {
 	FIELD(attempt, INT, NEED), FIELD(rank, INT, NEED), FIELD(id, STR, NEED),
 	FIELD(at_ms, I53), FIELD(paid_ms, I53), FIELD(machine_free, BOOL),
 	FIELD(also, VEC, .sub = gone_fields,
-		.sub_size = sizeof(struct gpc_payload_gone)),
+		.sub_size = sizeof(struct gpc_payload_also)),
 	GPC_BIND_LAST
 };
 static const struct gpc_bind supervisor_fields[] = {
@@ -122,9 +122,16 @@ static const struct gpc_bind ssh_fields[] = {
 	GPC_BIND_LAST
 };
 
+static const struct gpc_bind open_too_fields[] = {
+	ALSO(rank, INT, NEED), ALSO(id, STR, NEED), ALSO(address, STR, NEED),
+	GPC_BIND_LAST
+};
 static const struct gpc_bind opened_fields[] = {
 	FIELD(attempt, INT, NEED), FIELD(rank, INT, NEED), FIELD(id, STR, NEED),
-	FIELD(address, STR, NEED), GPC_BIND_LAST
+	FIELD(address, STR, NEED),
+	FIELD(also, VEC, .sub = open_too_fields,
+		.sub_size = sizeof(struct gpc_payload_also)),
+	GPC_BIND_LAST
 };
 
 static const struct gpc_bind *const all[GPC_EVENT__COUNT] = {

@@ -16,10 +16,10 @@ enum gpc_phase_event {
 };
 extern const char *const gpc_phase_event_names[];
 
-/* A node that went together with others. */
-struct gpc_payload_gone {
+/* A node that an event is of besides its first. */
+struct gpc_payload_also {
 	int attempt, rank;
-	char *id;
+	char *id, *address;
 	int64_t at_ms, paid_ms;
 	bool machine_free;
 };
@@ -41,7 +41,7 @@ struct gpc_payload {
 	struct gpc_json *request, *notify, *ranks;
 	GPC_VEC(struct gpc_node) nodes;
 	GPC_VEC(struct gpc_refusal) passed;
-	GPC_VEC(struct gpc_payload_gone) also;
+	GPC_VEC(struct gpc_payload_also) also;
 };
 /* How a payload of this type is read, and cleared. */
 const struct gpc_bind *gpc_payload_fields(enum gpc_event_type type);

@@ -357,16 +357,23 @@ int gpc_on_rate(struct gpc_step *s, struct gpc_error *err)
 	return 0;
 }
 
+static void open_one(struct gpc_step *s, int rank, const char *id,
+	const char *address)
+{
+	struct gpc_node *n = find_node(s->st, s->p->attempt, rank, id);
+
+	if (n)
+		gpc_set_str(&n->opened, address);
+}
+
 /* What was made for it stands whatever becomes of the node, and is closed when the
  * job is over. */
 int gpc_on_opened(struct gpc_step *s, struct gpc_error *err)
 {
-	struct gpc_node *n = find_node(s->st, s->p->attempt, s->p->rank,
-		s->p->id);
-
 	(void)err;
-	if (n)
-		gpc_set_str(&n->opened, s->p->address);
+	open_one(s, s->p->rank, s->p->id, s->p->address);
+	gpc_vec_each(x, &s->p->also)
+		open_one(s, x->rank, x->id, x->address);
 	s->st->opened = true;
 	return 0;
 }
@@ -457,7 +464,7 @@ int gpc_on_lost(struct gpc_step *s, struct gpc_error *err)
 
 /* Of a node that nobody knows, or again: nothing changes. NULL = such a one. */
 static struct gpc_node *node_that_goes(struct gpc_job_state *st,
-	const struct gpc_payload_gone *g, int64_t at_ms, int64_t *ret_ms)
+	const struct gpc_payload_also *g, int64_t at_ms, int64_t *ret_ms)
 {
 	struct gpc_node *n = find_node(st, g->attempt, g->rank, g->id);
 
@@ -467,7 +474,7 @@ static struct gpc_node *node_that_goes(struct gpc_job_state *st,
 	return n;
 }
 
-static int add_cost(struct gpc_job_state *st, const struct gpc_payload_gone *g,
+static int add_cost(struct gpc_job_state *st, const struct gpc_payload_also *g,
 	int64_t at_ms, struct gpc_money *sum, struct gpc_error *err)
 {
 	int64_t ms = 0;
@@ -480,7 +487,7 @@ static int add_cost(struct gpc_job_state *st, const struct gpc_payload_gone *g,
 }
 
 static void release_one(struct gpc_job_state *st,
-	const struct gpc_payload_gone *g, int64_t at_ms)
+	const struct gpc_payload_also *g, int64_t at_ms)
 {
 	int64_t ms = 0;
 	struct gpc_node *n = node_that_goes(st, g, at_ms, &ms);
@@ -496,7 +503,7 @@ static void release_one(struct gpc_job_state *st,
 int gpc_on_released(struct gpc_step *s, struct gpc_error *err)
 {
 	const struct gpc_payload *p = s->p;
-	const struct gpc_payload_gone first = { .attempt = p->attempt,
+	const struct gpc_payload_also first = { .attempt = p->attempt,
 		.rank = p->rank, .id = p->id, .paid_ms = p->paid_ms,
 		.machine_free = p->machine_free };
 	struct gpc_money sum = s->st->spent;

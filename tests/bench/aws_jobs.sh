@@ -99,6 +99,7 @@ while [ "$(control machines | jq '[.machines[] | select(.tags["gpucloud-job"] |
 done
 until=$(date +%s)
 control "requests?since=$since" >"$T/requests"
+while [ "$(ended)" -lt $((JOBS + 2)) ] && [ $(($(date +%s) - until)) -lt 120 ]; do sleep 2; done
 result "have ended" "$(($(ended) - 2)) of $JOBS after $((until - began)) s, $live at once"
 result "supervisor of all: most" \
 	"$((kb >> 10)) MiB, $threads threads, $files files, $cpu s of processor"

@@ -80,6 +80,7 @@ class Machine:
 
     def describe(self, now):
         return {"id": self.id, "type": self.type.name, "arch": self.type.arch, "zone": self.zone,
+                "image": self.asked.image.id,
                 "market": self.asked.market, "state": NAMES[self.state],
                 "reason": self.reason[0], "token": self.asked.token, "tags": self.tags,
                 "boots": self.boots, "seconds": self.billed(now), "bill": self.bill(now),

@@ -95,6 +95,29 @@ TEST(all_end_well_with_few_events)
 	close_gang(lab, job, sv);
 }
 
+TEST(ports_of_all_are_open_after_few_events)
+{
+	struct gpc_supervision *sv;
+	char *job;
+	struct lab *lab = open_gang(&job, &sv, ",\"resources\":{\"infra\":"
+		"\"fake\",\"ports\":[\"8080\"],\"allow\":[\"192.0.2.0/24\"]}");
+
+	run_all(lab, sv, job, 1);
+	for (int i = 0; i < 12; i++) {
+		beat_all(lab, job, 1, -1);
+		lab_advance(1000);
+		lab_step(sv);
+	}
+	gpc_vec_each(n, &lab_state(sv)->nodes)
+		assert_non_null(n->opened);
+	assert_in_range(lab_events(lab, job, "opened"), 1, 3);
+	for (int i = 0; i < N; i++)
+		end(lab, job, 1, i, GPC_REASON_COMPLETED, 0);
+	lab_finish(sv, 5 * MINUTE);
+	assert_status(sv, "SUCCEEDED");
+	close_gang(lab, job, sv);
+}
+
 TEST(first_failure_is_told_before_the_verdict)
 {
 	struct gpc_supervision *sv;
@@ -198,6 +221,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_end_well_with_few_events),
+		cmocka_unit_test(ports_of_all_are_open_after_few_events),
 		cmocka_unit_test(first_failure_is_told_before_the_verdict),
 		cmocka_unit_test(lost_rank_begins_another_attempt),
 		cmocka_unit_test(silent_rank_is_given_back),
