@@ -19,7 +19,9 @@ lacks() {
 cat >train.yaml <<'Y'
 name: train
 checkpoint: {path: ck}
-run: mkdir -p ck; echo a > ck/a; gpucloud checkpoint save
+run: |
+  mkdir -p ck; echo a > ck/a; gpucloud checkpoint save --label a
+  echo b > ck/a; gpucloud checkpoint save --label user
 Y
 gpc submit train.yaml >/dev/null 2>&1
 gpc submit --name two --nodes 2 -- true >/dev/null 2>&1
@@ -45,8 +47,9 @@ has "$train" "an ended job, to resume"
 lacks "$live" "an unfinished one is not offered there"
 got=$(offered signal live '')
 has interrupt "the names of signals"
-is "$(offered checkpoint pull train '')" "1-1-user" "checkpoints of the job on the line"
-is "$(offered resume train --checkpoint=)" "--checkpoint=1-1-user" \
+is "$(offered checkpoint pull train '' | tr '\n' ' ')" "1-2-user 1-1-a " \
+	"checkpoints of the job on the line, the newest first"
+is "$(offered resume train --checkpoint=1-2)" "--checkpoint=1-2-user" \
 	"as the value of an option"
 is "$(offered logs train --attempt '')" 1 "attempts of the job on the line"
 is "$(offered logs --rank '')" 0 "ranks of the newest job"
@@ -106,14 +109,18 @@ if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
 else
 	skip "no store is opened where none is needed" "no strace here"
 fi
-best_of() { # COMMAND…: microseconds of the fastest of 30
+best_of() { # COMMAND…: microseconds of a processor in the cheapest of 30; the time
+	# on the clock is that of whatever else runs here
 	/usr/bin/python3 - "$@" <<'P'
-import subprocess, sys, time
+import resource, subprocess, sys
+def used():
+    u = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return u.ru_utime + u.ru_stime
 best = 1e9
 for _ in range(30):
-    t = time.perf_counter()
+    t = used()
     subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
-    best = min(best, time.perf_counter() - t)
+    best = min(best, used() - t)
 print(int(best * 1e6))
 P
 }
@@ -165,7 +172,7 @@ at_prompt() {
 	"$1" "a value after =" 'gpucloud submit --output=js' '--output=json '
 	"$1" "a value behind its letter" 'gpucloud submit -ojs' '-ojson '
 	"$1" "a job" "gpucloud cancel ${live%?}" "$live"
-	"$1" "a checkpoint" 'gpucloud checkpoint pull train 1' '1-1-user '
+	"$1" "a checkpoint" 'gpucloud checkpoint pull train 1-2' '1-2-user '
 	"$1" "a field of a spec" 'gpucloud help spec limits.dead' 'limits.deadline '
 	"$1" "a file with a blank" 'gpucloud submit my' 'my\\ file.yaml '
 	"$1" "within quotes" 'gpucloud submit "my' '"my file.yaml" '
@@ -203,7 +210,7 @@ if command -v fish >/dev/null; then
 	in_fish "a value after =" 'gpucloud submit --output=js' --output=json
 	in_fish "a value behind its letter" 'gpucloud submit -ojs' -ojson
 	in_fish "a job" "gpucloud cancel ${live%?}" "$live"
-	in_fish "a checkpoint" 'gpucloud checkpoint pull train 1' 1-1-user
+	in_fish "a checkpoint" 'gpucloud checkpoint pull train 1-2' 1-2-user
 	in_fish "a field of a spec" 'gpucloud help spec limits.dead' limits.deadline
 	in_fish "a file with a blank" 'gpucloud submit my' 'my file.yaml'
 	in_fish "within quotes" 'gpucloud submit "my' 'my file.yaml'
