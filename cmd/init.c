@@ -105,8 +105,9 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 		err) : write_new(o->file, t->text, err);
 	if (r)
 		return r;
+	gpc_autostr *quoted = gpc_shell_quote(o->file);
 	gpc_say(&c->talk, "gpucloud: wrote %s; run it with\n"
-		"  gpucloud submit %s", o->file, o->file);
+		"  gpucloud submit %s", o->file, quoted);
 	return 0;
 }
 

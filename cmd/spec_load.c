@@ -83,22 +83,31 @@ static bool looks_like_program(const char *path)
 	return gpc_ends_with(path, ".py") || gpc_ends_with(path, ".sh");
 }
 
+/* Nothing is on the node but the workdir: it has to be the program's folder, where
+ * that is not the current one or below it. */
+static int refuse_program(const char *word, struct gpc_error *err)
+{
+	bool below = *word != '/' && !gpc_starts_with(word, "../");
+	const char *file = below ? word : gpc_path_base(word);
+	gpc_autostr *dir = below ? gpc_strdup(".") : gpc_path_dir(word);
+	gpc_autostr *quoted_dir = gpc_shell_quote(dir);
+	gpc_autostr *quoted = gpc_shell_quote(file);
+	int r = gpc_fail(err, GPC_EUSAGE, "%s is a program, not a spec", word);
+
+	gpc_hint(err, "gpucloud submit --workdir %s -- %s %s", quoted_dir,
+		gpc_ends_with(word, ".sh") ? "bash" : "python3", quoted);
+	return r;
+}
+
 static int read_spec(const char *word, const struct gpc_cancel *cancel,
 	struct gpc_buf *b, struct gpc_error *err)
 {
-	if (looks_like_program(word)) {
-		bool shell = gpc_ends_with(word, ".sh");
-		int r = gpc_fail(err, GPC_EUSAGE, "%s is a program, not a spec",
-			word);
-
-		gpc_hint(err, "gpucloud submit -- %s %s",
-			shell ? "bash" : "python3", word);
-		return r;
-	}
+	if (looks_like_program(word))
+		return refuse_program(word, err);
 	int r = gpc_input_read(word, SPEC_MAX, cancel, b, err);
 	if (r == -GPC_ENOTFOUND)
 		gpc_hint(err, "`gpucloud init` writes a spec; a program runs "
-			"by `gpucloud submit -- PROGRAM ...`");
+			"by `gpucloud submit --workdir . -- PROGRAM ...`");
 	if (!r || r == -GPC_ECANCELED || r == -GPC_EUSAGE)
 		return r;
 	if (err && err->sys == EISDIR)

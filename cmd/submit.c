@@ -426,8 +426,9 @@ static int check_options(const struct gpc_cmd *c, struct gpc_error *err)
 
 	if (c->argc == 0 && !c->rest) {
 		r = gpc_fail(err, GPC_EUSAGE, "submit: which spec or program?");
-		gpc_hint(err, "gpucloud submit job.yaml, or gpucloud submit -- "
-			"python3 train.py; `gpucloud init` writes a spec");
+		gpc_hint(err, "gpucloud submit job.yaml, or gpucloud submit "
+			"--workdir . -- python3 train.py; `gpucloud init` writes "
+			"a spec");
 		return r;
 	}
 	if (c->rest && c->n_rest == 0)
