@@ -121,13 +121,17 @@ static int check_suspects(const struct gpc_sent *sent, struct gpc_error *err)
 void gpc_sent_warn(struct gpc_cmd *c, const struct gpc_sent *sent)
 {
 	gpc_autostr *names = NULL, *way = NULL, *count = NULL;
+	struct gpc_log log = c->log;
 
 	if (!sent->suspects.n)
 		return;
+	/* A secret that is stored has gone wrong: -q does not hide it. */
+	if (log.level < GPC_WARN)
+		log.level = GPC_WARN;
 	names = name_them(&sent->suspects);
 	way = way_out(&sent->suspects);
 	count = gpc_phrase_count(sent->suspects.n, "file");
-	gpc_log(&c->log, GPC_WARN, "%s that would be stored with the job look%s "
+	gpc_log(&log, GPC_WARN, "%s that would be stored with the job look%s "
 		"like credentials: %s", count, sent->suspects.n == 1 ? "s" : "",
 		names);
 	gpc_say(&c->talk, "  hint: %s; --credentials=allow silences this", way);

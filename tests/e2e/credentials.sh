@@ -36,6 +36,8 @@ clean "dry run"
 [ ! -e "$STORE" ]
 ok $? "nothing was stored"
 
+run gpc submit -n -q job.yaml
+like "$err" 'warning: 2 files .*: .env \(tokens or passwords\), conf/id_ed25519' "-q does not hide it"
 run gpc submit -n --json job.yaml
 like "$out" '"path": "conf/id_ed25519"' "the JSON plan has them"
 like "$out" '"looks_like": "a private key"' "with what they look like"
