@@ -162,7 +162,7 @@ static int follow(struct reading *x, struct gpc_error *err)
 
 	gpc_key_job_file(folder, x->job, "");
 	while (!is_over(x)) {
-		int64_t now = gpc_boot_ms(), spent;
+		int64_t now = gpc_boot_ms(), spent, events = x->view.state.n;
 		bool any, due = false;
 		int r;
 
@@ -184,7 +184,9 @@ static int follow(struct reading *x, struct gpc_error *err)
 			return gpc_fail(err, GPC_ECANCELED,
 				"interrupted; %s runs on", x->job);
 		set_pace(x, &pace);
-		gpc_cmd_pause(x->c, x->s, folder, PAUSE_MS, &pace, any || due);
+		/* A view that shows what the last one did is no news. */
+		gpc_cmd_pause(x->c, x->s, folder, PAUSE_MS, &pace,
+			any || x->view.state.n != events);
 		spent = gpc_boot_ms() - now;
 		if (spent < LEAST_MS)
 			gpc_sleep_ms(LEAST_MS - spent);
