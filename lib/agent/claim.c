@@ -186,7 +186,10 @@ static void add_paid(struct claim *c, const struct gpc_node *n,
 {
 	int64_t now = gpc_wall_ms(), at = now, age = 0, ms;
 
-	if (x && x->created_ms > 0 && x->ended_ms >= x->created_ms) {
+	if (x && x->unpaid) {
+		ms = 0;
+		gpc_json_set_bool(to, "unpaid", true);
+	} else if (x && x->created_ms > 0 && x->ended_ms >= x->created_ms) {
 		ms = x->ended_ms - x->created_ms;
 	} else {
 		if (gpc_facts_beat_age(c->a->store, c->a->node->job, n->attempt,

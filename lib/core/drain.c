@@ -86,6 +86,8 @@ static struct gpc_json *gone_json(const struct gpc_node *n,
 	gpc_json_set_int(data, "paid_ms", paid->ms);
 	if (paid->machine_free)
 		gpc_json_set_bool(data, "machine_free", true);
+	if (paid->unpaid)
+		gpc_json_set_bool(data, "unpaid", true);
 	return data;
 }
 

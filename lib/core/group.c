@@ -63,8 +63,9 @@ int gpc_supervision_end_group(struct gpc_supervision *sv,
 	struct found f;
 	int r = find(sv, x, &f, err);
 
-	*ret_gone = r == 0 && !f.group;
-	if (r < 0 || !f.group || (sv->group_ended_ms &&
+	/* What a list does not show may be half made: it is ended by its name. */
+	*ret_gone = r == 0 && !f.group && sv->group_ended_n == x->n;
+	if (r < 0 || *ret_gone || (sv->group_ended_ms &&
 		now - sv->group_ended_ms < END_AGAIN_MS))
 		return r;
 	sv->group_ended_ms = now;
@@ -73,8 +74,10 @@ int gpc_supervision_end_group(struct gpc_supervision *sv,
 	if (r == 0)
 		r = s->provider->ops->destroy(s->provider, &id, 1, err);
 	GPC_CRASH("group.destroyed");
-	if (r == 0)
+	if (r == 0) {
+		sv->group_ended_n = x->n;
 		gpc_source_spoil(s);
+	}
 	return gpc_wrap(err, r, "release group %s", id);
 }
 

@@ -42,7 +42,9 @@ void gpc_supervision_paid(struct gpc_supervision *sv, const struct gpc_node *n,
 	const struct gpc_instance *x = sight->instance;
 	int64_t now = gpc_wall_ms();
 
-	*ret = (struct gpc_paid){ .at_ms = now };
+	*ret = (struct gpc_paid){ .at_ms = now, .unpaid = x && x->unpaid };
+	if (ret->unpaid)
+		return;
 	if (x && x->ended_ms > 0 && x->created_ms > 0 &&
 		x->ended_ms >= x->created_ms) {
 		ret->ms = x->ended_ms - x->created_ms;

@@ -92,6 +92,7 @@ struct gpc_supervision {
 	int64_t group_made_n;         /* intents whose group this process has made, */
 	int64_t group_given_up_n;     /* and gives up; group.c */
 	int64_t group_ended_ms;       /* boot clock: told to end last; 0 = never */
+	int64_t group_ended_n;        /* the intent whose group was */
 	int64_t stuck_since_ms;       /* boot clock: since when this machine's
 	                               * disk takes no node; 0 = it does */
 	int64_t cancel_seen_ms;       /* boot clock; 0 = not asked */
@@ -195,8 +196,9 @@ int gpc_supervision_created(struct gpc_supervision *sv,
 int gpc_supervision_keep(struct gpc_supervision *sv, size_t intent,
 	const struct gpc_launch *l, bool *progressed, struct gpc_error *err)
 	gpc_must_check;
-/* Ends it with its nodes; *ret_gone: no list shows it any more. One that came into
- * being after that is ended by its node, whose birth no intent stands for. */
+/* Ends it with its nodes, by its name, whatever a list shows; *ret_gone: no list after
+ * that shows it. One that came into being later is ended by its node, whose birth no
+ * intent stands for. */
 int gpc_supervision_end_group(struct gpc_supervision *sv,
 	const struct gpc_intent *x, bool *ret_gone, struct gpc_error *err)
 	gpc_must_check;
@@ -269,6 +271,7 @@ struct gpc_paid {
 	int64_t at_ms;                /* when it was gone, by our wall clock */
 	int64_t ms;                   /* how long it was there */
 	bool machine_free;            /* only what belongs to it is paid */
+	bool unpaid;                  /* nothing is: it ended before it ran */
 };
 void gpc_supervision_paid(struct gpc_supervision *sv, const struct gpc_node *n,
 	const struct gpc_sight *sight, struct gpc_paid *ret);

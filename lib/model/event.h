@@ -24,10 +24,11 @@
  *                                          its machine died before it ran
  *   opened     {attempt, rank, id, address}    the spec's ports of this node are
  *                                          open, and reached at address
- *   released   {attempt, rank, id, at_ms?, paid_ms?, machine_free?}
+ *   released   {attempt, rank, id, at_ms?, paid_ms?, machine_free?, unpaid?}
  *                                          how long it is paid for, if not from
  *                                          created to at_ms; only what belongs
- *                                          to the machine is
+ *                                          to the machine is; nothing is, as it
+ *                                          ended before it ran
  *   supervisor {supervisor, host, boot, pid}
  *   checkpoint {attempt, checkpoint}       id "<attempt>-<n>-<label>"
  *   cancel     {now}    save {label?}    signal {signal, rank?}

@@ -55,6 +55,7 @@ struct gpc_instance {
 	                              * have its token */
 	enum gpc_code never_ran;     /* of a GONE one: it died before it could boot, as
 	                              * a create that fails so; 0 = not known to */
+	bool unpaid;                 /* of a GONE one: it ended before it was paid for */
 };
 struct gpc_instances { struct gpc_instance *v; size_t n, cap; };
 void gpc_instances_clear(struct gpc_instances *x);

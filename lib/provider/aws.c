@@ -34,6 +34,7 @@ struct state {
 	struct gpc_strv shops;          /* regions to buy in; empty until asked for */
 	struct gpc_strv known;          /* regions of nodes that are known */
 	struct gpc_strv grouped;        /* and of groups */
+	struct gpc_strv unstarted;      /* nodes that were ended while pending */
 };
 
 static int aws_open(struct gpc_provider *p, struct gpc_error *err)
@@ -60,6 +61,7 @@ static void aws_close(struct gpc_provider *p)
 	gpc_strv_clear(&s->shops);
 	gpc_strv_clear(&s->known);
 	gpc_strv_clear(&s->grouped);
+	gpc_strv_clear(&s->unstarted);
 }
 
 /* As configured, else the one that AWS's own tools would use. */
@@ -286,6 +288,14 @@ static int list_groups(struct gpc_provider *p, const char *region,
 	return 0;
 }
 
+/* What was told when they were ended: pending machines are not billed. */
+static void mark_unstarted(const struct state *s, struct gpc_instances *machines)
+{
+	gpc_vec_each(x, machines)
+		x->unpaid |= x->state == GPC_INSTANCE_GONE &&
+			gpc_strv_has(&s->unstarted, x->id);
+}
+
 static void move_all(struct gpc_instances *from, struct gpc_instances *to)
 {
 	gpc_vec_each(x, from) {
@@ -307,6 +317,7 @@ static int aws_list(struct gpc_provider *p, struct gpc_instances *ret,
 
 		r = gpc_aws_instances_list(&s->aws, regions.v[i],
 			p->ctx->store_id, &machines, err);
+		mark_unstarted(s, &machines);
 		if (r == 0)     /* before what they would start again */
 			r = list_groups(p, regions.v[i], &machines, &found, err);
 		move_all(&machines, &found);
@@ -387,6 +398,7 @@ static int end_in(struct gpc_provider *p, const char *region,
 		r = gpc_aws_ec2(&s->aws, &(struct gpc_aws_call){
 			.region = region, .action = "TerminateInstances",
 			.params = &params, .repeatable = true }, &xml, err);
+	gpc_aws_instances_unstarted(xml, region, &s->unstarted);
 	if (r == 0)
 		r = end_sides(p, region, &sides, err);
 	return r < 0 || !others.n ? r :

@@ -221,3 +221,12 @@ enum gpc_code gpc_aws_stillborn(const char *code)
 			return rows[i].is;
 	return GPC_OK;
 }
+
+/* "Server.InternalError: Internal error on launch"; a host that fails later has the same
+ * code. */
+bool gpc_aws_never_ran(const char *code, const char *message)
+{
+	return gpc_aws_stillborn(code) != GPC_OK &&
+		(!gpc_eq(code, "Server.InternalError") ||
+		strstr(message, "on launch"));
+}

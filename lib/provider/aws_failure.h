@@ -13,6 +13,8 @@ struct gpc_aws_failure {
 /* stateReason of an instance that went from pending to terminated: what a create that
  * fails so would be; GPC_OK for an end that says nothing of its kind. */
 enum gpc_code gpc_aws_stillborn(const char *code);
+/* Whether these words are only said of one that never ran, which is not billed. */
+bool gpc_aws_never_ran(const char *code, const char *message);
 /* code, message: as told; message may be "". Never fails. */
 struct gpc_aws_failure gpc_aws_failure_of(const char *code, const char *message,
 	int status);

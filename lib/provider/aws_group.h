@@ -16,7 +16,8 @@ const char *gpc_aws_group_token(const char *name);
  * GPC_EPROTO: the action is not there as it was asked for. */
 int gpc_aws_group_keep(struct gpc_aws *aws, const struct gpc_launch *l,
 	struct gpc_error *err) gpc_must_check;
-/* Deletes it, its machines and its template; fine when it is not there. Whether it is gone a later list tells. GPC_ECONFLICT: it is of another store. */
+/* Deletes it, its machines and its template, each by its name; fine when it is not there.
+ * Whether it is gone a later list tells. GPC_ECONFLICT: it is of another store. */
 int gpc_aws_group_end(struct gpc_aws *aws, const char *region, const char *name,
 	const char *store_id, struct gpc_error *err) gpc_must_check;
 /* Ends a machine that is one too many in its group. The size that somebody has made
@@ -24,8 +25,8 @@ int gpc_aws_group_end(struct gpc_aws *aws, const char *region, const char *name,
 int gpc_aws_group_leave(struct gpc_aws *aws, const char *region,
 	const char *name, const char *instance, struct gpc_error *err) gpc_must_check;
 /* Appends those of a region whose tag gpucloud-store is store_id, and templates that
- * stand alone, each as a group: where there is no group, or thorough. One that starts nothing more is STOPPING; one that has
- * no machine says why its last try failed. */
+ * stand alone, each as a group: where there is no group, or thorough. One that starts
+ * nothing more is STOPPING; one that has no machine says why its last try failed. */
 int gpc_aws_groups_list(struct gpc_aws *aws, const char *region,
 	const char *store_id, bool thorough, struct gpc_instances *to,
 	struct gpc_error *err) gpc_must_check;

@@ -135,9 +135,26 @@ int gpc_aws_instance_read(const struct gpc_xml *item, const char *region,
 		gpc_set_str(&x->token, gpc_aws_group_token(group));
 	if (*why)
 		x->why = reason(code, why);
-	if (x->state == GPC_INSTANCE_GONE)
+	if (x->state == GPC_INSTANCE_GONE) {
 		x->never_ran = gpc_aws_stillborn(code);
+		x->unpaid = gpc_aws_never_ran(code, why);
+	}
 	return 0;
+}
+
+void gpc_aws_instances_unstarted(const struct gpc_xml *answer, const char *region,
+	struct gpc_strv *to)
+{
+	const struct gpc_xml *x = gpc_xml_get(answer, "instancesSet/item");
+
+	for (; x; x = gpc_xml_again(x)) {
+		gpc_autostr *id = gpc_aws_node_id(region,
+			gpc_xml_text(x, "instanceId"));
+
+		if (gpc_eq(gpc_xml_text(x, "previousState/name"), "pending") &&
+			!gpc_strv_has(to, id))
+			gpc_strv_add(to, id);
+	}
 }
 
 struct pages { const char *region; struct gpc_instances *to; };

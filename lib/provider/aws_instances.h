@@ -17,6 +17,9 @@ void gpc_aws_instance_times(const char *created, struct gpc_instance *x);
  * token. GPC_EPROTO without an id. */
 int gpc_aws_instance_read(const struct gpc_xml *item, const char *region,
 	struct gpc_instances *to, struct gpc_error *err) gpc_must_check;
+/* Appends the ids of nodes that TerminateInstances ended while they were pending. */
+void gpc_aws_instances_unstarted(const struct gpc_xml *answer, const char *region,
+	struct gpc_strv *to);
 /* GPC_ECONFLICT when one of these ids is a machine that lives, and is not ours: what
  * a list of ours does not show is either gone or another's. */
 int gpc_aws_instances_foreign(struct gpc_aws *aws, const char *region,

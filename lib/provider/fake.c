@@ -122,6 +122,7 @@ static void add_instance(const struct gpc_fake_node *n, const char *dir,
 	x->expires_ms = n->expires_ms;
 	x->why = gpc_strdup(why);
 	x->never_ran = n->stillborn ? GPC_ECAPACITY : GPC_OK;
+	x->unpaid = n->stillborn;
 }
 
 static struct gpc_fake_node *find_node(struct gpc_fake_nodes *nodes,

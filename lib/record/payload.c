@@ -80,11 +80,12 @@ static const struct gpc_bind lost_fields[] = {
 static const struct gpc_bind gone_fields[] = {
 	ALSO(attempt, INT, NEED), ALSO(rank, INT, NEED), ALSO(id, STR, NEED),
 	ALSO(at_ms, I53), ALSO(paid_ms, I53), ALSO(machine_free, BOOL),
-	GPC_BIND_LAST
+	ALSO(unpaid, BOOL), GPC_BIND_LAST
 };
 static const struct gpc_bind released_fields[] = {
 	FIELD(attempt, INT, NEED), FIELD(rank, INT, NEED), FIELD(id, STR, NEED),
 	FIELD(at_ms, I53), FIELD(paid_ms, I53), FIELD(machine_free, BOOL),
+	FIELD(unpaid, BOOL),
 	FIELD(also, VEC, .sub = gone_fields,
 		.sub_size = sizeof(struct gpc_payload_also)),
 	GPC_BIND_LAST

@@ -21,7 +21,7 @@ struct gpc_payload_also {
 	int attempt, rank;
 	char *id, *address;
 	int64_t at_ms, paid_ms;
-	bool machine_free;
+	bool machine_free, unpaid;
 };
 
 struct gpc_payload {
@@ -31,7 +31,7 @@ struct gpc_payload {
 	char *detail, *damage, *boot, *log_cut, *key, *offer, *secrets;
 	enum gpc_phase_event phase;
 	enum gpc_reason reason;
-	bool now, uncounted, remove, opens, machine_free;
+	bool now, uncounted, remove, opens, machine_free, unpaid;
 	int keep;
 	int64_t time_ms;
 	struct gpc_money rate, cost;

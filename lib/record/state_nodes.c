@@ -470,7 +470,8 @@ static struct gpc_node *node_that_goes(struct gpc_job_state *st,
 
 	if (!n || n->status == GPC_NODE_RELEASED)
 		return NULL;
-	*ret_ms = g->paid_ms > 0 ? g->paid_ms : since(n->created_ms, at_ms);
+	*ret_ms = g->unpaid ? 0 : g->paid_ms > 0 ? g->paid_ms :
+		since(n->created_ms, at_ms);
 	return n;
 }
 
@@ -481,7 +482,7 @@ static int add_cost(struct gpc_job_state *st, const struct gpc_payload_also *g,
 	const struct gpc_node *n = node_that_goes(st, g, at_ms, &ms);
 	struct gpc_money cost = {0};
 
-	if (n)
+	if (n && !g->unpaid)
 		cost = gpc_job_state_charge(st, n, ms, g->machine_free, NULL);
 	return cost.currency[0] ? gpc_money_add(sum, cost, err) : 0;
 }
@@ -494,7 +495,8 @@ static void release_one(struct gpc_job_state *st,
 
 	if (!n)
 		return;
-	gpc_job_state_charge(st, n, ms, g->machine_free, &st->bill);
+	if (!g->unpaid)
+		gpc_job_state_charge(st, n, ms, g->machine_free, &st->bill);
 	add_ms(&st->node_ms, ms);
 	n->status = GPC_NODE_RELEASED;
 	n->released_ms = at_ms;
@@ -505,7 +507,7 @@ int gpc_on_released(struct gpc_step *s, struct gpc_error *err)
 	const struct gpc_payload *p = s->p;
 	const struct gpc_payload_also first = { .attempt = p->attempt,
 		.rank = p->rank, .id = p->id, .paid_ms = p->paid_ms,
-		.machine_free = p->machine_free };
+		.machine_free = p->machine_free, .unpaid = p->unpaid };
 	struct gpc_money sum = s->st->spent;
 	int r = add_cost(s->st, &first, s->at_ms, &sum, err);
 

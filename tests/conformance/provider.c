@@ -422,6 +422,55 @@ static void destroy_ends_and_may_be_repeated(struct lab *lab)
 	assert_ok(lab->p->ops->destroy(lab->p, NULL, 0, &err));
 }
 
+static bool is_unpaid(struct gpc_provider *p, const char *id)
+{
+	gpc_auto(gpc_instances) struct gpc_instances x = {0};
+	struct gpc_error err;
+	const struct gpc_instance *i;
+
+	assert_ok(p->ops->list(p, &x, &err));
+	i = find(&x, id);
+	return i && i->unpaid;
+}
+
+static bool is_running(struct gpc_provider *p, const char *id)
+{
+	gpc_auto(gpc_instances) struct gpc_instances x = {0};
+	struct gpc_error err;
+	const struct gpc_instance *i;
+
+	assert_ok(p->ops->list(p, &x, &err));
+	i = find(&x, id);
+	return i && i->state == GPC_INSTANCE_RUNNING;
+}
+
+static void what_ran_is_paid(struct lab *lab)
+{
+	gpc_auto(gpc_instances) struct gpc_instances a = {0}, b = {0};
+	struct gpc_error err;
+	const char *id, *early;
+
+	buy(lab->p, TOKEN_A, 1, &a);
+	id = a.v[0].id;
+	for (int i = 0; !is_running(lab->p, id) && i < 600; i++)
+		gpc_sleep_ms(100);
+	assert_true(is_running(lab->p, id));
+	assert_false(is_unpaid(lab->p, id));
+	assert_ok(lab->p->ops->destroy(lab->p, &id, 1, &err));
+	assert_true(ends(lab->p, id));
+	assert_false(is_unpaid(lab->p, id));
+	if (!gpc_eq(lab->p->ops->name, "aws"))
+		return;
+	cloud_keep_pending();
+	buy(lab->p, TOKEN_B, 1, &b);
+	early = b.v[0].id;
+	for (int i = 0; i < 2; i++)     /* the second says nothing new */
+		assert_ok(lab->p->ops->destroy(lab->p, &early, 1, &err));
+	assert_true(ends(lab->p, early));
+	assert_true(is_unpaid(lab->p, early));
+	assert_false(is_unpaid(lab->p, id));
+}
+
 static void destroy_of_an_absent_one_is_fine(struct lab *lab)
 {
 	const char *ids[] = { "no-such-node", TOKEN_B };
@@ -701,7 +750,7 @@ static const struct {
 	P(a_token_buys_once), P(a_token_buys_once_across_processes),
 	P(a_token_buys_once_at_once), P(count_keeps_its_order),
 	P(list_shows_only_ours), P(list_appends),
-	P(destroy_ends_and_may_be_repeated),
+	P(destroy_ends_and_may_be_repeated), P(what_ran_is_paid),
 	P(destroy_of_an_absent_one_is_fine), P(anothers_node_is_not_touched),
 	P(bad_tokens_are_refused), P(bad_ids_are_refused),
 	P(a_lifetime_is_kept), P(a_group_keeps_a_node),

@@ -11,6 +11,11 @@ void cloud_reset(void)
 	bed_tell(&bed, "reset", "{}");
 }
 
+void cloud_keep_pending(void)
+{
+	bed_tell(&bed, "settings", "{\"ec2_pending\": 3600}");
+}
+
 void cloud_end(void)
 {
 	if (bed.dir)

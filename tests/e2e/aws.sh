@@ -187,6 +187,8 @@ control config '{"ec2": {"capacity": {}, "quotas": {"us-east-1/L-DB2E81BA": 0}, 
 run gpc submit -y --infra aws --name stillborn -- true
 is "$rc" 0 "a machine that dies at launch is an offer that was not to be had"
 like "$(gpc status stillborn)" "died before it ran" "and status says so"
+is "$(spent stillborn):$(machines "map(select(.tags[\"gpucloud-job\"] | startswith(\"stillborn\"))) | length")" \
+	"$(bill stillborn):2" "which costs nothing, as the meter has it"
 before=$(asked RunInstances)
 run gpc submit -y --infra aws --gpus A10G:1 -- true
 is "$rc:$(($(asked RunInstances) - before))" 125:1 "a limit that is too low is asked for once"

@@ -113,7 +113,19 @@ is "$rc" 0 "release --all ends the group before its machine"
 ok "$(nothing_left; echo $?)" "and nothing comes after it"
 
 # --- cancelled ----------------------------------------------------------------
+# Another job has come as far as a template, and no further: lists leave templates out
+# where there is a group.
 job=$(sleeper stopped)
+control faults '{"operation": "CreateAutoScalingGroup", "do": "reset", "effect": false,
+	"count": 0}' >/dev/null
+has() { [ "$(groups '"\(.groups | length) \(.templates | length)"')" = "$1" ]; }
+half=$(gpc submit -q -y -d --name half stopped.yaml)
+wait_until 60 has "1 2"
+ok $? "a job is stopped between its template and its group"
+run gpc cancel "$half"
+wait_until 60 has "1 1"
+ok $? "cancelled, it takes its template along"
+curl -sf -X DELETE "$FAKE_CONTROL/_control/faults" >/dev/null
 run gpc cancel "$job"
 wait_until 120 nothing_left
 ok $? "a cancelled job takes its group along"
@@ -128,8 +140,10 @@ printf '%s\n' "name: crash" "recovery: {by: cloud}" "checkpoint: {path: ck}" \
 	"resources: {infra: aws}" "run: echo it ran" >crash.yaml
 died() { [ -e "$T/crash/$point.died" ]; }
 if grep -qa GPUCLOUD_CRASH_DIR "$GPUCLOUD_BIN"; then
-	for point in group.asks group.answered; do
+	for point in group.asks group.answered group.destroyed; do
 		before=$(machines length)
+		[ $point != group.destroyed ] || # of one that has no room
+			control config '{"ec2": {"capacity": {"us-east-1a/*": 0}}}' >/dev/null
 		job=$(GPUCLOUD_CRASH=$point GPUCLOUD_CRASH_DIR="$T/crash" \
 			gpc submit -q -y -d crash.yaml)
 		wait_until 120 died
@@ -140,6 +154,26 @@ if grep -qa GPUCLOUD_CRASH_DIR "$GPUCLOUD_BIN"; then
 		is "$rc:$(state "$job"):$(nothing_left; echo $?):$(machines "length - $before")" \
 			0:SUCCEEDED:0:1 "the job runs once all the same, and nothing is left"
 	done
+	control config '{"ec2": {"capacity": {}}}' >/dev/null
+
+	# Nobody supervises. The first node dies when it has begun the attempt, the second
+	# when all is done but the group is there, the third when it has ended the group.
+	shared=$(cat "$T/fake/data")/crash # machines have /dev as it is here
+	mkdir "$shared"
+	rm "$T/crash/group.answered.died"
+	control config "{\"ec2\": {\"environment\": {\"GPUCLOUD_CRASH_DIR\": \"$shared\",
+		\"GPUCLOUD_CRASH\": \"claim.appended,agent.parts,agent.parted\"}}}" >/dev/null
+	before=$(machines length)
+	job=$(GPUCLOUD_CRASH=group.answered GPUCLOUD_CRASH_DIR="$T/crash" \
+		gpc submit -q -y -d crash.yaml)
+	wait_until 120 nothing_left
+	ok $? "nodes die as they claim and as they part: all is gone in the end"
+	is "$(cd "$shared" && echo *.died)" \
+		"agent.parted.died agent.parts.died claim.appended.died" "at each of the three points"
+	run gpc release "$job"
+	is "$rc:$(state "$job"):$(machines "length - $before"):$(gpc logs "$job")" \
+		"0:SUCCEEDED:3:it ran" "the job is done, by the second of three machines"
+	control config '{"ec2": {"environment": {}}}' >/dev/null
 fi
 stop_fakecloud
 finish

@@ -147,6 +147,26 @@ TEST(people_are_told_what_to_do)
 }
 
 /* pending, then terminated. */
+TEST(what_never_ran_is_not_billed)
+{
+	static const struct { const char *code, *message; bool is; } ends[] = {
+		{"Server.InternalError", "Server.InternalError: Internal error on "
+			"launch", true},
+		{"Server.InternalError", "Server.InternalError: Internal error",
+			false},
+		{"Server.InternalError", "", false},
+		{"Server.InsufficientInstanceCapacity", "", true},
+		{"Client.InternalError", "Client error on launch", true},
+		{"Server.SpotInstanceTermination", "on launch", false},
+		{"Client.UserInitiatedShutdown", "User initiated shutdown", false},
+		{"", "", false},
+	};
+
+	for (size_t i = 0; i < COUNT(ends); i++)
+		if (gpc_aws_never_ran(ends[i].code, ends[i].message) != ends[i].is)
+			fail_msg("%s: %s", ends[i].code, ends[i].message);
+}
+
 TEST(what_died_before_it_ran)
 {
 	static const struct { const char *code; enum gpc_code is; } ends[] = {
@@ -171,6 +191,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_code_of_the_facts),
 		cmocka_unit_test(what_died_before_it_ran),
+		cmocka_unit_test(what_never_ran_is_not_billed),
 		cmocka_unit_test(people_are_told_what_to_do),
 	};
 

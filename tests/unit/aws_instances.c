@@ -69,11 +69,48 @@ TEST(the_markets_first_hour_is_free)
 	assert_true(made.v[1].machine_free_ms == 0);
 }
 
+TEST(what_ended_before_it_ran_is_not_paid)
+{
+	gpc_autoptr(gpc_xml) *all = NULL, *other = NULL;
+	gpc_auto(gpc_instances) struct gpc_instances made = {0};
+
+	assert_ok(gpc_aws_instance_read(item("terminated", "",
+		"Server.InsufficientInstanceCapacity", &all), "us-east-1", &made,
+		&err));
+	assert_ok(gpc_aws_instance_read(item("terminated", "",
+		"Server.InternalError", &other), "us-east-1", &made, &err));
+	assert_true(made.v[0].unpaid);
+	assert_false(made.v[1].unpaid); /* nor of one whose host failed */
+}
+
+TEST(which_were_pending_when_they_were_ended)
+{
+	static const char text[] = "<x><instancesSet>"
+		"<item><instanceId>i-0a</instanceId><currentState><name>"
+		"shutting-down</name></currentState><previousState><name>pending"
+		"</name></previousState></item>"
+		"<item><instanceId>i-0b</instanceId><currentState><name>"
+		"shutting-down</name></currentState><previousState><name>running"
+		"</name></previousState></item>"
+		"<item><instanceId>i-0c</instanceId></item></instancesSet></x>";
+	gpc_autoptr(gpc_xml) *all = NULL;
+	gpc_auto(gpc_strv) struct gpc_strv ids = {0};
+
+	assert_ok(gpc_xml_parse(text, strlen(text), &all, &err));
+	gpc_aws_instances_unstarted(all, "us-east-1", &ids);
+	gpc_aws_instances_unstarted(all, "us-east-1", &ids);
+	gpc_aws_instances_unstarted(NULL, "us-east-1", &ids);
+	assert_int_equal(ids.n, 1);
+	assert_string_equal(ids.v[0], "us-east-1/i-0a");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(when_it_ended),
 		cmocka_unit_test(the_markets_first_hour_is_free),
+		cmocka_unit_test(what_ended_before_it_ran_is_not_paid),
+		cmocka_unit_test(which_were_pending_when_they_were_ended),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -148,6 +148,7 @@ TEST(a_machine_that_never_ran_is_an_offer_that_was_not_to_be_had)
 	assert_int_equal(lab_state(sv)->attempt, 2);
 	assert_int_equal(lab_state(sv)->restarts, 0);
 	assert_int_equal(lab_state(sv)->no_progress, 0);
+	assert_true(lab_state(sv)->spent.micros == 0);
 	assert_int_equal(lab_state(sv)->refused.n, 2);
 	x = lab_state(sv)->refused.v;
 	assert_string_equal(x[0].offer, "fake/south/south-a/cpu-4/on-demand");
