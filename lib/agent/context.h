@@ -19,6 +19,7 @@
 #include "provider/node_file.h"
 #include "record/tether.h"
 #include "record/watching.h"
+#include "store/lost.h"
 #include "store/store.h"
 
 enum {
@@ -146,6 +147,7 @@ struct gpc_agent {
 	int64_t sample_due_ms;
 	struct gpc_tether_watch tether;
 	struct gpc_watchers watchers;
+	struct gpc_lost lost;         /* whether the store still is */
 	bool watched;                 /* somebody reads along */
 	struct gpc_pace pace;         /* of looks at the journal */
 	int64_t polled_n;             /* seen_n at the look before */

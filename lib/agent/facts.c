@@ -95,6 +95,8 @@ void gpc_agent_beat(struct gpc_agent *a)
 	gpc_key key;
 
 	a->beat_due_ms = gpc_boot_ms() + GPC_AGENT_BEAT_MS;
+	if (atomic_load(&a->store->lost))
+		return;
 	gpc_key_beat(key, a->job.id, a->attempt, a->rank);
 	if (put_json(a, key, gpc_beat_write(&b), GPC_PUT_HINT, &err) < 0 ||
 		call_out(a, &err) < 0) {

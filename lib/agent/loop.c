@@ -302,6 +302,7 @@ static void tick(struct gpc_agent *a, int64_t now_ms)
 	}
 	if (now_ms >= a->tick_due_ms) {
 		a->tick_due_ms = now_ms + TICK_MS;
+		gpc_requests_watch_store(a, now_ms);
 		gpc_limits_tick(a, now_ms);
 		if (a->metrics)
 			gpc_metrics_tick(a->metrics);

@@ -98,6 +98,8 @@ bool gpc_report_made(struct gpc_agent *a, int64_t now_ms)
 	struct gpc_error err = {0};
 	bool full;
 
+	if (atomic_load(&a->store->lost))
+		return true;            /* there is nobody to report to */
 	if (!gpc_logs_ended(a->logs) && since < PIPE_END_MS)
 		return false;
 	if (now_ms < a->retry_ms)

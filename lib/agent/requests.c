@@ -1,6 +1,7 @@
 /* Requests reach a node as events of its job's journal, which it only reads.
  * The same events tell that somebody has given the node up: then nothing that
- * it does counts any more, and it leaves. */
+ * it does counts any more, and it leaves. So it does when the store itself is lost,
+ * since nobody else could ever find it. */
 #include "agent/requests.h"
 
 #include <string.h>
@@ -115,6 +116,18 @@ static int on_event(void *arg, const struct gpc_event *e)
 		break;
 	}
 	return 0;
+}
+
+void gpc_requests_watch_store(struct gpc_agent *a, int64_t now_ms)
+{
+	struct gpc_error why = {0};
+
+	if (gpc_lost_look(&a->lost, a->store, now_ms, &why) == 0 ||
+		!atomic_load(&a->store->lost))
+		return;
+	gpc_agent_say(a, GPC_ERROR, "this node ends: %s", why.msg);
+	a->parting = GPC_PART_END;
+	leave(a, GPC_REASON_STORE_UNREACHABLE, false, why.msg);
 }
 
 void gpc_requests_poll(struct gpc_agent *a)

@@ -18,6 +18,7 @@
 #include "core/supervision.h"
 #include "record/index.h"
 #include "record/keys.h"
+#include "store/lost.h"
 
 #define RELIST_MS 500
 #define RELIST_FAR_MS 30000     /* submits and requests from here wake us */
@@ -53,6 +54,7 @@ struct gang {
 	const char *lock_path, *wake_path;
 	uint64_t woken;               /* print of the file as last seen */
 	bool far;                     /* the store bills each request */
+	struct gpc_lost lost;
 	struct complaint said;
 };
 
@@ -344,7 +346,9 @@ static int list_again(struct gang *g, struct gpc_error *err)
 
 	if (gpc_boot_ms() < g->again_ms)
 		return -(int)err->code;
-	r = gang_list(g, err);
+	r = gpc_lost_look(&g->lost, g->session->store, gpc_boot_ms(), err);
+	if (r == 0)
+		r = gang_list(g, err);
 	g->again_ms = r < 0 && g->far ? gpc_boot_ms() + LIST_AGAIN_MS : 0;
 	return r;
 }
@@ -389,7 +393,7 @@ static int gang_run(struct gang *g, bool once, struct gpc_error *err)
 		gang_hear(g);
 		if (list_is_due(g))
 			r = list_again(g, err);
-		if (r < 0 && once)
+		if (r < 0 && (once || atomic_load(&g->session->store->lost)))
 			return r;
 		if (r < 0)
 			complain(g, &g->said, "", err->msg);

@@ -208,6 +208,18 @@ static void file_folders(struct gpc_store *s, struct gpc_strv *paths)
 	gpc_strv_add(paths, ((const struct gpc_file_state *)s->state)->path);
 }
 
+/* Moved, it is still ours, and may come back. */
+static bool file_is_gone(struct gpc_store *s)
+{
+	struct stat ours, there;
+
+	if (fstat(state_of(s)->root, &ours) < 0)
+		return false;
+	if (stat(state_of(s)->path, &there) < 0)
+		return errno == ENOENT;
+	return ours.st_dev != there.st_dev || ours.st_ino != there.st_ino;
+}
+
 const struct gpc_store_ops gpc_store_file = {
 	.scheme = "file",
 	.state_size = sizeof(struct gpc_file_state),
@@ -224,4 +236,5 @@ const struct gpc_store_ops gpc_store_file = {
 	.drop = file_del,
 	.wait = file_wait,
 	.folders = file_folders,
+	.is_gone = file_is_gone,
 };

@@ -219,6 +219,17 @@ static int take(struct gpc_store *s, struct gpc_error *err)
 	return 0;
 }
 
+int gpc_store_read_id(struct gpc_store *s, char ret_id[40],
+	struct gpc_error *err)
+{
+	gpc_auto(identity) struct identity x = {0};
+	int r = load(s, &x, err);
+
+	if (r == 0)
+		memcpy(ret_id, x.id, strlen(x.id) + 1);
+	return r;
+}
+
 /* --- data whose journal is elsewhere ----------------------------------------- */
 
 static int anothers(const struct gpc_store *s, const struct gpc_store *data,

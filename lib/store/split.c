@@ -190,6 +190,14 @@ static int split_address(struct gpc_store *s, const char *key, char **ret_url,
 	return gpc_store_address(route(s, true), key, ret_url, ret_region, err);
 }
 
+/* The records decide what there is. */
+static bool split_is_gone(struct gpc_store *s)
+{
+	struct gpc_store *journal = route(s, false);
+
+	return journal->ops->is_gone && journal->ops->is_gone(journal);
+}
+
 static void split_folders(struct gpc_store *s, struct gpc_strv *paths)
 {
 	gpc_store_folders(of(s)->data, paths);
@@ -342,6 +350,7 @@ static const struct gpc_store_ops split_ops = {
 	.of_nodes = split_of_nodes,
 	.address = split_address,
 	.folders = split_folders,
+	.is_gone = split_is_gone,
 	.wait = split_wait,
 };
 

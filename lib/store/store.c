@@ -102,11 +102,18 @@ bool gpc_store_key_ok(const char *key)
 	return key && path_ok(key, false);
 }
 
+static int fail_lost(const struct gpc_store *s, struct gpc_error *err)
+{
+	return gpc_fail(err, GPC_ENOTFOUND, "the store %s is lost", s->url);
+}
+
 static int check_key(const struct gpc_store *s, const char *key,
 	struct gpc_error *err)
 {
 	gpc_autostr *shown = NULL;
 
+	if (atomic_load(&s->lost))
+		return fail_lost(s, err);
 	if (gpc_store_key_ok(key))
 		return 0;
 	shown = gpc_str_printable(key ? key : "", key ? strlen(key) : 0);
@@ -309,6 +316,8 @@ int gpc_store_list(struct gpc_store *s, const char *prefix, const char *after,
 	struct listing l = { .fn = fn, .arg = arg };
 	int r;
 
+	if (atomic_load(&s->lost))
+		return fail_lost(s, err);
 	if (!prefix)
 		prefix = "";
 	if (!path_ok(prefix, true))

@@ -19,6 +19,7 @@
  * Operations on one store are safe from several threads.
  */
 #pragma once
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -105,6 +106,8 @@ struct gpc_store_ops {
 		struct gpc_error *err);
 	/* Optional: see gpc_store_of_nodes. */
 	struct gpc_store *(*of_nodes)(struct gpc_store *s);
+	/* Optional: what holds it stands no more where it was opened. */
+	bool (*is_gone)(struct gpc_store *s);
 	/* Optional: see gpc_store_folders. */
 	void (*folders)(struct gpc_store *s, struct gpc_strv *paths);
 	/* Optional: see gpc_store_address. */
@@ -125,6 +128,7 @@ struct gpc_store {
 	/* It keeps no writers apart, and need not: each of its objects has one
 	 * writer. So a put if-absent looks before, and is a plain one then. */
 	bool data_only;
+	atomic_bool lost;               /* see lost.h: every operation fails */
 	const struct gpc_log *log;      /* borrowed; may be NULL */
 	/* Ends what waits for a service; borrowed, may be NULL. Set it before the
 	 * first operation. */
@@ -167,6 +171,8 @@ int gpc_store_open_ops(const struct gpc_store_ops *ops, const char *where,
  * after finding out by races whether the store keeps if-absent, and where the journal
  * is elsewhere gives the data's store the same id, by which nodes know it. A newer
  * format is an error that says so, as is data of another store. */
+int gpc_store_read_id(struct gpc_store *s, char ret_id[40],
+	struct gpc_error *err) gpc_must_check;
 int gpc_store_identify(struct gpc_store *s, unsigned flags,
 	struct gpc_error *err) gpc_must_check;
 /* Finds out by races, below probe/, whether of several writers of one key exactly

@@ -151,6 +151,25 @@ Y
 	ok $? "which go in turn"
 fi
 
+# Two stores are lost under running jobs: a folder that is deleted, and one in which
+# another store is made. A third is only moved. They are looked at below.
+submit_to() { gpc submit -q -d --store "$T/$1" --name "$1" -- sleep 600; }
+runs_in() { gpc status --store "$T/$1" "$1" --json | jq -r .state | grep -qx RUNNING; }
+deleted=$(submit_to deleted)
+replaced=$(submit_to replaced)
+moved=$(submit_to moved)
+for name in deleted replaced moved; do
+	wait_until 60 runs_in "$name"
+	ok $? "a job runs in the store $name"
+done
+deleted_id=$(jq -r .id "$T/deleted/store.json")
+delete_it() { rm -rf "$T/deleted" 2>/dev/null; [ ! -e "$T/deleted" ]; }
+wait_until 20 delete_it # what is written meanwhile keeps rm from it
+rm -rf "${T:?}"/replaced/*
+mv "$T/moved" "$T/elsewhere"
+run gpc submit -q --store "$T/replaced" -- echo new
+is "$rc:$out" 0:new "a new store at the place of another one works"
+
 # A node that no job explains.
 job=$(count 300)
 wait_until 20 in_state "$job" RUNNING
@@ -175,7 +194,8 @@ job=$(count 300)
 wait_until 20 in_state "$job" RUNNING
 # shellcheck disable=SC2046  # a list of ids
 kill_pids KILL $(pids_with "$T/" | while read -r p; do
-	tr '\0' ' ' 2>/dev/null <"/proc/$p/cmdline" | grep -q ' supervise ' && echo "$p"
+	tr '\0' ' ' 2>/dev/null <"/proc/$p/cmdline" |
+		grep -q " supervise .*://$STORE " && echo "$p"
 done)
 mv "$STORE" "$STORE.away"
 run gpc release --orphans
@@ -188,4 +208,23 @@ ok $? "ends what its tags show"
 mv "$STORE.away" "$STORE"
 run gpc release --all -y
 is "$rc" 0 "and ends the job when the store is back"
+
+# What became of those whose store was lost.
+told() { grep -rqF "this node ends: the store file://$T/$1 was $1" \
+	"$XDG_STATE_HOME"/gpucloud/nodes/*/agent.log; }
+ended() { [ -z "$(job_pids "$1")" ]; }
+wait_until 60 ended "$replaced"
+ok $? "a job ends whose store has become another one"
+check "which its node's agent.log tells" told replaced
+wait_until 60 ended "$deleted"
+ok $? "so does one whose store was deleted"
+check "which is told there, too" told deleted
+said() { grep -qF "the store file://$T/deleted was deleted" \
+	"$XDG_STATE_HOME/gpucloud/supervise-$deleted_id.log"; }
+check "and by its supervisor" said
+[ -n "$(job_pids "$moved")" ]
+ok $? "one whose store was moved goes on"
+run gpc release -q --store "$T/elsewhere" --all -y
+is "$rc:$(gpc status --store "$T/elsewhere" "$moved" --json | jq -r .state)" 0:CANCELLED \
+	"and is found where that is now"
 finish
