@@ -12,6 +12,7 @@
 
 struct closer {
 	struct lab *lab;
+	struct gpc_session *s;  /* the supervisor's */
 	struct gpc_supervision *sv;
 	const char *job;
 	gpc_key named;          /* what the journal names once the job is resumed */
@@ -53,7 +54,7 @@ static void look_after_event(void *arg)
 }
 
 /* A job with a secret that has ended while its node is still there. */
-static char *draining_job(struct lab *lab, struct gpc_supervision **ret_sv)
+static char *draining_job(struct lab *lab, struct closer *c)
 {
 	char *id = lab_job(lab, "");
 	gpc_auto(gpc_job) struct gpc_job job = {0};
@@ -71,11 +72,12 @@ static char *draining_job(struct lab *lab, struct gpc_supervision **ret_sv)
 		strlen(text), 0, &err));
 	gpc_pairs_set(&secrets, "TOKEN", "old");
 	assert_ok(gpc_secrets_put(lab->inner, id, NULL, &secrets, &err));
-	*ret_sv = lab_supervise(lab_session(lab), id);
-	lab_run(lab, *ret_sv, id, 1);
+	c->s = lab_session(lab);
+	c->sv = lab_supervise(c->s, id);
+	lab_run(lab, c->sv, id, 1);
 	lab_exit(lab, id, 1, 0, GPC_REASON_COMPLETED, 0, 0);
 	for (int i = 0; i < 100 && !lab_events(lab, id, "ended"); i++) {
-		lab_step(*ret_sv);
+		lab_step(c->sv);
 		lab_advance(1000);
 	}
 	assert_int_equal(lab_events(lab, id, "released"), 0);
@@ -88,7 +90,7 @@ TEST(a_closing_spares_the_secrets_of_a_resume)
 {
 	struct lab *lab = lab_new(LAB_FAULTY);
 	struct closer c = { .lab = lab };
-	gpc_autostr *job = draining_job(lab, &c.sv);
+	gpc_autostr *job = draining_job(lab, &c);
 	gpc_auto(gpc_pairs) struct gpc_pairs secrets = {0};
 	struct gpc_fault f = { .op = GPC_FAULT_PUT, .how = GPC_FAULT_CALL,
 		.prefix = "index/live/", .nth = 1, .call = close_meanwhile,
@@ -110,13 +112,14 @@ TEST(a_closing_spares_the_secrets_of_a_resume)
 	assert_ok(gpc_store_head(lab->inner, c.named, NULL, &err));
 	/* The next end takes them. */
 	gpc_supervision_free(c.sv);
-	c.sv = lab_supervise(lab_session(lab), job);
+	c.sv = lab_supervise(c.s, job);
 	lab_script(lab, "{}");
 	lab_run(lab, c.sv, job, 2);
 	lab_exit(lab, job, 2, 0, GPC_REASON_COMPLETED, 0, 0);
 	close_meanwhile(&c);
 	assert_int_equal(count_keys(lab->inner, "secrets/", NULL), 0);
 	gpc_supervision_free(c.sv);
+	gpc_session_free(c.s);
 	lab_free(lab);
 }
 
@@ -136,7 +139,7 @@ TEST(a_resume_that_slept_puts_its_secrets_again)
 {
 	struct lab *lab = lab_new(LAB_FAULTY);
 	struct closer c = { .lab = lab };
-	gpc_autostr *job = draining_job(lab, &c.sv);
+	gpc_autostr *job = draining_job(lab, &c);
 	gpc_auto(gpc_pairs) struct gpc_pairs secrets = {0};
 	struct gpc_error err;
 
@@ -150,6 +153,7 @@ TEST(a_resume_that_slept_puts_its_secrets_again)
 	assert_ok(gpc_request_resume(lab->s, job, NULL, &secrets, &err));
 	look_after_event(&c);
 	gpc_supervision_free(c.sv);
+	gpc_session_free(c.s);
 	lab_free(lab);
 }
 
@@ -159,7 +163,7 @@ TEST(secrets_that_no_event_names_go)
 {
 	struct lab *lab = lab_new(LAB_FAULTY);
 	struct closer c = { .lab = lab };
-	gpc_autostr *job = draining_job(lab, &c.sv);
+	gpc_autostr *job = draining_job(lab, &c);
 	gpc_auto(gpc_pairs) struct gpc_pairs secrets = {0};
 	struct gpc_error err;
 
@@ -181,6 +185,7 @@ TEST(secrets_that_no_event_names_go)
 	assert_fails(gpc_secrets_get(lab->inner, job, "../x", &secrets, &err),
 		GPC_EPROTO);
 	gpc_supervision_free(c.sv);
+	gpc_session_free(c.s);
 	lab_free(lab);
 }
 
