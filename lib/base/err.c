@@ -240,7 +240,7 @@ const char *gpc_error_advice(const struct gpc_error *err)
 		return "the service is asked too often: try again a little later";
 	case GPC_ENET:
 	case GPC_ETIMEOUT:
-		return err->http >= 500 ?
+		return err->http ?
 			"the service has trouble of its own: try again later" :
 			"check the network between here and there, then try again";
 	case GPC_EPROTO:

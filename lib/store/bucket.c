@@ -12,6 +12,8 @@
 
 /* Sums of larger bodies are computed beside the other requests. */
 #define SUM_LATER ((uint64_t)256 << 10)
+/* Services take signatures of up to 15 minutes before or after. */
+#define SKEW_MS ((int64_t)10 * 60 * 1000)
 
 int gpc_bucket_open(struct gpc_store *s, const struct gpc_bucket_rules *rules,
 	const char *where, struct gpc_error *err)
@@ -257,6 +259,18 @@ static bool wants_signed(struct gpc_bucket_op *op, const struct gpc_reply *reply
 	return true;
 }
 
+/* An answer to HEAD has no words for a clock that is wrong; it has the time. */
+static bool is_skewed(const struct gpc_bucket_op *op, const struct gpc_reply *reply)
+{
+	int64_t off;
+
+	if (reply->status != 403 || !reply->date_ms ||
+		!gpc_eq(op->request.method, "HEAD"))
+		return false;
+	off = reply->date_ms - gpc_net_host_now_ms(op->bucket->net, &op->request.url);
+	return off > SKEW_MS || off < -SKEW_MS;
+}
+
 static enum gpc_net_verdict judge(void *arg, const struct gpc_reply *reply,
 	struct gpc_error *err)
 {
@@ -275,6 +289,8 @@ static enum gpc_net_verdict judge(void *arg, const struct gpc_reply *reply,
 	}
 	if (v != GPC_NET_DONE && learn_region(op, region))
 		return GPC_NET_AGAIN;
+	if (v == GPC_NET_FAILED && is_skewed(op, reply))
+		return GPC_NET_SKEWED;
 	return v == GPC_NET_FAILED && wants_signed(op, reply) ? GPC_NET_AGAIN : v;
 }
 

@@ -14,6 +14,8 @@
 #include "store/objects_task.h"
 
 #define HINT_KEYS "`gpucloud check gcp` shows who asks, and from where that is known"
+#define HINT_GRANT "have the permission granted to who asks, or ask as somebody else; " HINT_KEYS
+#define HINT_LOGIN "log in again (gcloud auth application-default login); " HINT_KEYS
 #define HINT_API "enable the Cloud Storage API for the project"
 #define HINT_BILLING "the project's billing account is closed or missing"
 #define HINT_PAYER "name a project that pays in GOOGLE_CLOUD_QUOTA_PROJECT"
@@ -41,8 +43,10 @@ static const struct gpc_bucket_known known[] = {
 	{"userRateLimitExceeded", GPC_NET_THROTTLED, GPC_ERATE, NULL},
 	{"RATE_LIMIT_EXCEEDED", GPC_NET_THROTTLED, GPC_ERATE, NULL},
 	{"quotaExceeded", GPC_NET_FAILED, GPC_EQUOTA, NULL},
-	{"authError", GPC_NET_RENEW, GPC_EAUTH, HINT_KEYS},
-	{"UNAUTHENTICATED", GPC_NET_RENEW, GPC_EAUTH, HINT_KEYS},
+	{"authError", GPC_NET_RENEW, GPC_EAUTH, HINT_LOGIN},
+	{"UNAUTHENTICATED", GPC_NET_RENEW, GPC_EAUTH, HINT_LOGIN},
+	{"forbidden", GPC_NET_FAILED, GPC_EAUTH, HINT_GRANT},
+	{"PERMISSION_DENIED", GPC_NET_FAILED, GPC_EAUTH, HINT_GRANT},
 	{"accessNotConfigured", GPC_NET_FAILED, GPC_EAUTH, HINT_API},
 	{"SERVICE_DISABLED", GPC_NET_FAILED, GPC_EAUTH, HINT_API},
 	{"accountDisabled", GPC_NET_FAILED, GPC_EAUTH, HINT_BILLING},

@@ -12,6 +12,7 @@
 #define HINT_TIME "set the clock of this machine"
 #define HINT_KEYS "`gpucloud check alibaba` shows which keys are used, and from " \
 	"where"
+#define HINT_GRANT "have the permission granted to who asks, or ask by other keys; " HINT_KEYS
 #define HINT_LOGIN "log in again; " HINT_KEYS
 #define HINT_MONEY "pay what the account owes"
 #define HINT_ENDPOINT "say which endpoint by ?endpoint=, or which region by ?region="
@@ -29,7 +30,7 @@ static const struct gpc_bucket_known known[] = {
 	{"PreconditionFailed", GPC_NET_FAILED, GPC_ECONFLICT, NULL},
 	{"FileImmutable", GPC_NET_FAILED, GPC_EUNSUPPORTED,
 		"a retention policy of the bucket protects the object"},
-	{"AccessDenied", GPC_NET_FAILED, GPC_EAUTH, HINT_KEYS},
+	{"AccessDenied", GPC_NET_FAILED, GPC_EAUTH, HINT_GRANT},
 	{"InvalidAccessKeyId", GPC_NET_FAILED, GPC_EAUTH, HINT_KEYS},
 	{"SignatureDoesNotMatch", GPC_NET_FAILED, GPC_EAUTH,
 		"the secret does not belong to the key id; " HINT_KEYS},

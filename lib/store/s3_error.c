@@ -6,6 +6,7 @@
 
 #define HINT_TIME "set the clock of this machine"
 #define HINT_KEYS "`gpucloud check aws` shows which keys are used, and from where"
+#define HINT_GRANT "have the permission granted to who asks, or ask by other keys; " HINT_KEYS
 #define HINT_LOGIN "log in again; " HINT_KEYS
 #define HINT_REGION "the bucket is in another region: say which by ?region=, or which " \
 	"endpoint by ?endpoint="
@@ -19,7 +20,7 @@ static const struct gpc_bucket_known known[] = {
 	{"ConditionalRequestConflict", GPC_NET_RETRY, GPC_ENET, NULL},
 	{"OperationAborted", GPC_NET_RETRY, GPC_ENET, NULL},
 	{"NotImplemented", GPC_NET_FAILED, GPC_EUNSUPPORTED, NULL},
-	{"AccessDenied", GPC_NET_FAILED, GPC_EAUTH, HINT_KEYS},
+	{"AccessDenied", GPC_NET_FAILED, GPC_EAUTH, HINT_GRANT},
 	{"AllAccessDisabled", GPC_NET_FAILED, GPC_EAUTH, HINT_KEYS},
 	{"AccountProblem", GPC_NET_FAILED, GPC_EAUTH, NULL},
 	{"InvalidAccessKeyId", GPC_NET_FAILED, GPC_EAUTH, HINT_KEYS},

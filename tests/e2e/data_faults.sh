@@ -101,6 +101,16 @@ run env GOOGLE_APPLICATION_CREDENTIALS=/nowhere "$GPUCLOUD_BIN" data ls "$(url g
 is "$rc" 4 "credentials of Google that are not there"
 like "$err" "hint: name a credentials file there" "what helps"
 
+# A clock that is two hours wrong is mended, also where the first answer has no words.
+for off in 7200 -7200; do
+	control POST settings "{\"clock_offset\": $off}" >/dev/null
+	for s in s3 oss; do
+		run gpc data ls "$(url $s d/1)" -o name
+		is "$rc $out" "0 1" "a clock that is ${off}s off, $s" || note "$err"
+	done
+done
+control POST settings '{"clock_offset": 0}' >/dev/null
+
 # Names that objects may have, and files not: said of each; the others come.
 long=$(printf 'l%.0s' $(seq 300))
 control POST objects "{\"service\": \"s3\", \"bucket\": \"bucket\", \"size\": 3, \"keys\": [\"odd/../up\",

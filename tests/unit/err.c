@@ -165,7 +165,7 @@ TEST(says_what_to_do_where_nobody_has_said_it)
 	assert_string_equal(gpc_error_advice(&err), "");
 	(void)gpc_fail(&err, GPC_ENET, "x");
 	assert_has(gpc_error_advice(&err), "check the network");
-	err.http = 503;
+	err.http = 200;                 /* an error for a body */
 	assert_has(gpc_error_advice(&err), "try again later");
 	gpc_hint(&err, "do this");
 	assert_string_equal(gpc_error_advice(&err), "do this");
