@@ -49,8 +49,7 @@ static void hint_inside_job(struct gpc_error *err)
 static void hint_at_pattern(const struct gpc_cmd *c, struct gpc_error *err)
 {
 	for (int i = 1; i < c->argc; i++) {
-		if (strstr(c->argv[i], "://") && strchr(c->argv[i], '*') &&
-			!err->hint[0])
+		if (strstr(c->argv[i], "://") && strchr(c->argv[i], '*'))
 			gpc_hint(err, "* is a plain character of a key: name "
 				"the folder, and choose by -r --exclude '*' "
 				"--include PATTERN");

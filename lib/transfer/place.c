@@ -37,13 +37,17 @@ void gpc_place_top_clear(struct gpc_place_top *top)
 static int open_top(struct gpc_place_top *top, const char *root,
 	struct gpc_error *err)
 {
+	struct gpc_error why = {0};
 	int r;
 
 	if (top->beneath.is_open && gpc_eq(top->root, root))
 		return 0;
 	close_top(top);
-	r = gpc_beneath_open(&top->beneath, root, err);
-	if (r == -GPC_ENOTFOUND) {
+	r = gpc_beneath_open(&top->beneath, root, &why);
+	if (r < 0 && err)
+		*err = why;
+	/* Where something else has the place, making it says so. */
+	if (r == -GPC_ENOTFOUND || why.sys == ENOTDIR) {
 		gpc_made_note(&top->made, root);
 		r = gpc_mkdirs(root, 0777, err);
 		if (r == 0)
