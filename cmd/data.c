@@ -46,8 +46,11 @@ static void hint_inside_job(struct gpc_error *err)
 			"file_mounts bring the data");
 }
 
+/* Goes before what is said of any place where nothing is. */
 static void hint_at_pattern(const struct gpc_cmd *c, struct gpc_error *err)
 {
+	if (err->code != GPC_ENOTFOUND)
+		return;
 	for (int i = 1; i < c->argc; i++) {
 		if (strstr(c->argv[i], "://") && strchr(c->argv[i], '*'))
 			gpc_hint(err, "* is a plain character of a key: name "

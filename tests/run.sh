@@ -40,9 +40,15 @@ LONGEST="crash examples chaos soak store_faults aws aws_group aws_supervise far_
 ALONE="logs" # it measures
 # What is also done over a store that bills each request (the stand-in's S3), the
 # longest first; and what --long adds, besides the same over Swift, which can only
-# have the data.
+# have the data. Not the others: they spoil, age, fill or look at the folder that the
+# store is (attack, bad_input, crash, damage, prune, shared), bring servers and stores
+# of their own (aws*, ca_file, chaos, check, data*, far_*, gang, mounts, setup,
+# store_faults, stores), ask which store is meant (config), have none (install,
+# manners, spec_errors), measure (completion), or show once more what others do there
+# (bundle, examples).
 OVER_S3="requests recovery two_nodes main_job update results"
-OVER_S3_LONG="json logs tether inputs paid watch credentials notify"
+OVER_S3_LONG="soak quickstart json hook ssh git_workdir terminal logs tether inputs paid watch
+	credentials notify priority"
 
 cd "$(dirname "$0")/.." || exit 1
 builds=$(realpath -m "${GPUCLOUD_TEST_BUILDS:-build-tests}")

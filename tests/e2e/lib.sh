@@ -49,6 +49,17 @@ cd "$T/work" || exit 1
 far() { [ -n "${GPUCLOUD_TEST_STORE:-}" ]; }
 
 gpc() { "$GPUCLOUD_BIN" "$@"; }
+
+# The keys that the store has below a folder of it, without that: "" or "jobs/".
+stored() { # FOLDER
+	if far; then
+		AWS_ENDPOINT_URL_S3=$(printf %s "$GPUCLOUD_STORE" |
+			sed 's/.*[?&]endpoint=//; s/&.*//') \
+			"$GPUCLOUD_BIN" data ls -r -o name "${GPUCLOUD_STORE%%\?*}/$1" 2>/dev/null
+	else
+		find "$STORE/$1" -type f 2>/dev/null | sed "s|^$STORE/$1||"
+	fi
+}
 note() { printf '%s\n' "$*" | sed 's/^/# /'; }
 now_ms() { date +%s%3N; }
 

@@ -59,14 +59,17 @@ wait_until 30 says ready
 wait_until 30 grep -q known "$TOLD"
 is "$(head -n 1 "$TOLD")" "start RUNNING none Told 1 [0.00 USD] a b []" \
 	"the start, without the job's secret"
-# A supervisor that is gone, and the next one, tell nothing twice.
+# A supervisor that is gone, and the next one, tell nothing twice, once that is noted.
+noted() { stored "jobs/$job/" | grep -qx notified; }
+wait_until 30 noted
 pid=$(gpc status "$job" -o json | jq .supervisor.pid)
 kill -9 "${pid:?}"
 gpc signal -q "$job" interrupt
 run gpc wait -q "$job"
 is "$rc" 4 "the job ends as it ends"
 wait_until 30 grep -q '^end' "$TOLD"
-wait_until 30 sh -c "! ls '$STORE/index/live' | grep -q ."
+none_live() { [ -z "$(stored index/live/)" ]; }
+wait_until 30 none_live
 is "$(grep -v known "$TOLD" | cut -d ' ' -f 1-3,5)" "start RUNNING none 1
 recovering RECOVERING spot_interrupted 1
 start RUNNING none 2
