@@ -133,6 +133,7 @@ struct gpc_agent {
 	char *ask_path;
 	int64_t retry_ms;             /* boot clock: a failed fact's next try */
 	int64_t step_since_ms, report_since_ms;  /* boot clock */
+	bool reserved;                /* room is kept in the store */
 	bool log_took_success;        /* its end is missing: so exit says failure */
 	int64_t unread_since_ms;      /* boot clock: the log's end is stored, and a
 	                               * pipe still has bytes; 0 = not so */

@@ -13,6 +13,7 @@
 #include "agent/mirror.h"
 #include "agent/peers.h"
 #include "agent/publish.h"
+#include "agent/reserve.h"
 #include "agent/restore.h"
 #include "agent/ssh.h"
 #include "base/crash.h"
@@ -22,9 +23,6 @@
 #include "record/keys.h"
 #include "record/secrets.h"
 #include "record/update.h"
-
-enum { RESERVE = 256 * 1024 };
-#define RESERVE_FILE "reserve"
 
 bool gpc_agent_may_retry(const struct gpc_error *err)
 {
@@ -76,21 +74,6 @@ static void to_metrics(void *arg, int source, const char *data, size_t n)
 		gpc_metrics_feed(a->metrics, source, data, n);
 }
 
-static int make_reserve(struct gpc_agent *a, struct gpc_error *err)
-{
-	gpc_autostr *path = gpc_path_join(a->options->node_dir, RESERVE_FILE);
-	gpc_autostr *bytes = gpc_alloc(RESERVE);
-
-	return gpc_write_file(path, bytes, RESERVE, 0600, err);
-}
-
-void gpc_prepare_free_reserve(struct gpc_agent *a)
-{
-	gpc_autostr *path = gpc_path_join(a->options->node_dir, RESERVE_FILE);
-
-	unlink(path);
-}
-
 /* The spec of job.json has no secret values; they come by their own object. */
 static int read_spec(struct gpc_agent *a, struct gpc_error *err)
 {
@@ -118,7 +101,7 @@ int gpc_prepare(struct gpc_agent *a, struct gpc_error *err)
 	gpc_ask_open(a);
 	r = read_spec(a, err);
 	if (r == 0)
-		r = make_reserve(a, err);
+		r = gpc_reserve_make(a, err);
 	GPC_CRASH("agent.reserved");
 	if (r == 0)
 		r = read_secrets(a, err);

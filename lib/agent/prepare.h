@@ -7,5 +7,3 @@
 int gpc_prepare(struct gpc_agent *a, struct gpc_error *err) gpc_must_check;
 /* Everything that the agent holds. */
 void gpc_prepare_undo(struct gpc_agent *a);
-/* Room kept back so that a full disk still takes the facts of the end. */
-void gpc_prepare_free_reserve(struct gpc_agent *a);

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "agent/facts.h"
-#include "agent/prepare.h"
 #include "agent/publish.h"
+#include "agent/reserve.h"
 #include "base/crash.h"
 #include "base/str.h"
 #include "base/time.h"
@@ -42,7 +42,6 @@ static char *cut_text(const struct gpc_agent *a, const struct gpc_error *why)
 /* Success means that all of it can be read; the program's own failure stays. */
 static void log_is_cut(struct gpc_agent *a, const struct gpc_error *why)
 {
-	gpc_prepare_free_reserve(a);
 	free(a->exit.log_cut);
 	a->exit.log_cut = cut_text(a, why);
 	gpc_agent_note(a, "the log's end is lost: %s", a->exit.log_cut);
@@ -122,6 +121,7 @@ bool gpc_report_made(struct gpc_agent *a, int64_t now_ms)
 		log_is_cut(a, &err);
 	else
 		log_is_whole(a);
+	gpc_reserve_free(a);
 	if (gpc_agent_put_exit(a, &err) < 0) {
 		gpc_agent_say(a, GPC_WARN, "exit.json: %s", err.msg);
 		return a->abandoned || since >= GPC_AGENT_DRAIN_MS;

@@ -308,6 +308,16 @@ Y
 	like "$out" "^0$" "a log that finds room again: the job succeeds" || note "$err"
 	unlike "$out$err" "^Log:|missing|differ|EOF" "and nothing of it is missing"
 	is "$(tr -d x <patient.log | tail -c 4) $(wc -c <patient.log)" "end 9000004" "to its last byte"
+	# the store's disk alone, and to the last page
+	cat >brim.yaml <<Y
+name: brim
+run: cat /dev/zero >'$T/small/filler' 2>/dev/null; exit 3
+Y
+	run full 4 "'$GPUCLOUD_BIN' submit --store file://$T/small/store brim.yaml; echo \$?
+		'$GPUCLOUD_BIN' status --store file://$T/small/store brim -o json >brim.json
+		find '$T/small/store' -name reserve"
+	is "$out" 3 "a store without a page left takes a job's end all the same" || note "$err"
+	is "$(jq -r .state brim.json)" FAILED "and tells it"
 else
 	skip "disk full" "needs root and a mount namespace"
 fi
