@@ -256,7 +256,8 @@ static int cost_spec(struct gpc_cmd *c, struct gpc_session *s,
 {
 	const struct cost *o = c->ctx;
 	gpc_auto(gpc_spec_file) struct gpc_spec_file file = {0};
-	int r = gpc_spec_load(c, &o->spec, c->argv[0], NULL, 0, &file, err);
+	int r = gpc_spec_load(c, &o->spec, c->argv[0], NULL, 0, &file,
+		NULL, err);
 
 	for (size_t i = 0; !r && i < file.tasks.n; i++) {
 		gpc_auto(gpc_plan) struct gpc_plan plan = {0};

@@ -78,14 +78,14 @@ static int ask_provider(struct gpc_session *s, const char *name,
 }
 
 static int ask_all(struct gpc_session *s, const struct gpc_spec *spec,
-	struct gpc_offers *all, struct gpc_error *err)
+	struct gpc_offers *all, struct gpc_errors *others, struct gpc_error *err)
 {
 	const struct gpc_resources *want = gpc_spec_candidate(spec, 0);
 	gpc_auto(gpc_ask) struct gpc_ask ask = {0};
 	gpc_autostr *only = gpc_resources_provider(want);
 	int r;
 
-	r = gpc_resources_check_supported(want, err);
+	r = gpc_resources_check_supported(want, others, err);
 	if (r)
 		return r;
 	gpc_plan_ask(spec, want, &ask);
@@ -124,7 +124,7 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 	if (!r)
 		r = gpc_cmd_session(c, GPC_STORE_MAY_LACK, &s, err);
 	if (!r)
-		r = ask_all(s, &spec, &all, err);
+		r = ask_all(s, &spec, &all, &c->also, err);
 	if (r)
 		return r;
 	sort(&all);

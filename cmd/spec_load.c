@@ -250,7 +250,8 @@ static int add_secret(struct gpc_cmd *c, struct gpc_spec *spec,
 /* The file of names and values first, so that single options win over it. */
 static int change(struct gpc_cmd *c, const struct gpc_spec_cli *cli,
 	struct gpc_spec *spec, const struct gpc_spec_host *host,
-	struct gpc_strv *warnings, struct gpc_error *err)
+	struct gpc_strv *warnings, struct gpc_errors *unset,
+	struct gpc_error *err)
 {
 	int r = override(cli, c->cancel, spec, warnings, err);
 
@@ -263,12 +264,13 @@ static int change(struct gpc_cmd *c, const struct gpc_spec_cli *cli,
 		r = gpc_spec_env(spec, cli->env.v[i], host, err);
 	for (size_t i = 0; !r && i < cli->secret.n; i++)
 		r = add_secret(c, spec, cli->secret.v[i], host, err);
-	return r ? r : gpc_spec_resolve(spec, host, warnings, err);
+	return r ? r : gpc_spec_resolve_rest(spec, host, warnings, unset, err);
 }
 
 int gpc_spec_load(struct gpc_cmd *c, const struct gpc_spec_cli *cli,
 	const char *word, const char *const *command, int n_command,
-	struct gpc_spec_file *ret_file, struct gpc_error *err)
+	struct gpc_spec_file *ret_file, struct gpc_errors *unset,
+	struct gpc_error *err)
 {
 	gpc_auto(gpc_spec_file) struct gpc_spec_file file = {0};
 	gpc_auto(gpc_spec_host_owned) struct gpc_spec_host_owned h;
@@ -287,7 +289,7 @@ int gpc_spec_load(struct gpc_cmd *c, const struct gpc_spec_cli *cli,
 			&warnings, err);
 		if (!r)
 			r = change(c, cli, &file.tasks.v[i], &h.host, &warnings,
-				err);
+				unset, err);
 	}
 	warn_all(c, &warnings);
 	if (r)

@@ -20,10 +20,12 @@ extern const struct gpc_opt gpc_spec_cli_options[];
 
 /* word: a file, "-" or NULL; command: NULL or the words after `--`, which give
  * or replace `run`. Parsed, overridden and resolved; warnings are logged. Not
- * checked for what is not built: callers that run it do. */
+ * checked for what is not built: callers that run it do. unset, which may be NULL:
+ * gets what is wrong with values of envs and secrets, which then ends nothing. */
 int gpc_spec_load(struct gpc_cmd *c, const struct gpc_spec_cli *cli,
 	const char *word, const char *const *command, int n_command,
-	struct gpc_spec_file *ret_file, struct gpc_error *err) gpc_must_check;
+	struct gpc_spec_file *ret_file, struct gpc_errors *unset,
+	struct gpc_error *err) gpc_must_check;
 /* The host as specs see it: folder, home, environment, and files, which it reads
  * until cancel is set. Free the owned strings with gpc_spec_host_clear. */
 struct gpc_spec_host_owned {

@@ -12,6 +12,7 @@
 #include "cmd/attach.h"
 #include "cmd/command.h"
 #include "cmd/leave.h"
+#include "cmd/obstacles.h"
 #include "cmd/phrase.h"
 #include "cmd/plan_print.h"
 #include "cmd/sent.h"
@@ -95,64 +96,6 @@ static int print_spec(struct gpc_cmd *c, const struct gpc_spec_file *file,
 	return gpc_out_json(&c->out, "plan", j, err);
 }
 
-/* Something of this machine that the spec names must be there; what is wrong
- * with it otherwise is found when it is read. */
-static int must_be(const struct gpc_spec *spec, const char *field,
-	const char *path, struct gpc_error *err)
-{
-	gpc_autostr *where = NULL;
-	int r;
-
-	if (access(path, F_OK) == 0)
-		return 0;
-	r = gpc_fail_sys(err, errno, "cannot read %s", path);
-	where = gpc_spec_where(spec, field);
-	r = gpc_wrap(err, r, "%s: %s", where, field);
-	gpc_hint(err, "paths start in the current folder; make it, or name "
-		"another");
-	/* it is the spec that names what is not there */
-	return r ? gpc_recode(err, GPC_ECONFIG) : 0;
-}
-
-static int check_deadline(const struct gpc_spec *spec, struct gpc_error *err)
-{
-	int64_t deadline = spec->limits.deadline_ms;
-	gpc_autostr *when = NULL, *where = NULL;
-	int r;
-
-	if (!deadline || deadline > gpc_wall_ms())
-		return 0;
-	when = gpc_phrase_time(deadline);
-	where = gpc_spec_where(spec, "limits.deadline");
-	r = gpc_fail(err, GPC_ECONFIG, "%s: limits.deadline is over: it was %s",
-		where, when);
-	gpc_hint(err, "give a later one, such as --deadline 2030-01-31");
-	return r;
-}
-
-/* Better now than on a node. */
-static int check_now(const struct gpc_spec *spec, struct gpc_error *err)
-{
-	int r = check_deadline(spec, err);
-
-	if (!r && spec->workdir)
-		r = must_be(spec, "workdir", spec->workdir, err);
-	gpc_vec_each(m, &spec->file_mounts) {
-		if (!r && m->source && !m->sources.n &&
-			!gpc_spec_source_is_bucket(m->source))
-			r = must_be(spec, "file_mounts",
-				gpc_spec_source_path(m->source), err);
-		for (size_t i = 0; !r && i < m->sources.n; i++)
-			r = must_be(spec, "file_mounts",
-				gpc_spec_source_path(m->sources.v[i]), err);
-	}
-	gpc_vec_each(x, &spec->notify) {
-		if (!r && x->command.n && *x->command.v[0] == '/')
-			r = must_be(spec, "notify", x->command.v[0], err);
-	}
-	return r;
-}
-
 /* Legal, and of no use: nothing there can idle. */
 static void warn_idle(struct gpc_cmd *c, const struct gpc_spec *spec,
 	const struct gpc_plan *plan)
@@ -219,38 +162,19 @@ static void warn_ports(struct gpc_cmd *c, const struct gpc_spec *spec,
 			list, taken.n > 1 ? "are" : "is");
 }
 
-static int plan_one(struct gpc_cmd *c, struct gpc_session *s,
-	struct gpc_spec *spec, const struct gpc_tether *tether,
-	struct gpc_sent *sent, struct gpc_plan *plan, struct gpc_error *err)
+/* What is made of a plan, once there is one. */
+static void say_plan(struct gpc_cmd *c, struct gpc_session *s,
+	const struct gpc_spec *spec, const struct gpc_tether *tether,
+	const struct gpc_sent *sent, const struct gpc_plan *plan)
 {
 	const struct submit *o = c->ctx;
 	/* what runs for long should not be preceded by pages */
 	bool list_files = c->global.verbose > (o->dry_run ? 0 : 1);
-	const struct gpc_sent_options how = {
-		.with_git = o->with_git,
-		.skip_unreadable = o->skip_unreadable,
-		.credentials = o->credentials,
-	};
-	gpc_autostr *machine = NULL, *who = NULL;
-	/* What needs nobody to be asked comes first: this machine is at hand, and so is
-	 * the workdir, but buckets and clouds are not. */
-	bool here = !gpc_bundle_is_needed(spec);
-	int r = here ? gpc_plan_make(s, spec, (struct gpc_money){0}, 0, plan, err) : 0;
+	gpc_autostr *machine = s->store ? gpc_machine_standby(s) : NULL;
+	gpc_autostr *who = machine ? gpc_format("a background process on this "
+		"machine, until the job ends; %s, when it is gone", machine) :
+		NULL;
 
-	if (!r)
-		r = gpc_sent_scan(c, s, spec, &how, sent, err);
-	if (!r && !here)
-		r = gpc_plan_make(s, spec, (struct gpc_money){0}, 0, plan, err);
-	if (!r)
-		r = gpc_bucket_mounts_plan(s, spec, plan, &sent->buckets, err);
-	if (!r)
-		r = gpc_ports_allow_caller(s, spec, plan, err);
-	if (r)
-		return r;
-	machine = s->store ? gpc_machine_standby(s) : NULL;
-	if (machine)
-		who = gpc_format("a background process on this machine, until the "
-			"job ends; %s, when it is gone", machine);
 	gpc_plan_say(c, &(struct gpc_plan_text){ .spec = spec, .sent = sent,
 		.plan = plan, .list_files = list_files, .supervisor = who,
 		.tether_ms = tether->within_ms });
@@ -259,7 +183,51 @@ static int plan_one(struct gpc_cmd *c, struct gpc_session *s,
 	warn_disk(c, s, spec, plan);
 	warn_ports(c, spec, plan);
 	warn_region(c, s, plan);
-	return 0;
+}
+
+static bool make_plan(struct gpc_session *s, const struct gpc_spec *spec,
+	struct gpc_plan *plan, struct gpc_errors *found)
+{
+	struct gpc_error why = {0};
+
+	return gpc_obstacles_can_plan(spec) && gpc_obstacle(found,
+		gpc_plan_make(s, spec, (struct gpc_money){0}, 0, plan, &why),
+		&why);
+}
+
+/* A dry run goes on although something is in the way, with what needs nothing of
+ * that; has_files: all that is to be sent is there. True with a whole plan. */
+static bool plan_one(struct gpc_cmd *c, struct gpc_session *s,
+	struct gpc_spec *spec, const struct gpc_tether *tether, bool has_files,
+	struct gpc_sent *sent, struct gpc_plan *plan, struct gpc_errors *found)
+{
+	const struct submit *o = c->ctx;
+	const struct gpc_sent_options how = {
+		.with_git = o->with_git,
+		.skip_unreadable = o->skip_unreadable,
+		.credentials = o->credentials,
+	};
+	struct gpc_error why = {0};
+	/* What needs nobody to be asked comes first: this machine is at hand, and so is
+	 * the workdir, but buckets and clouds are not. */
+	bool here = !gpc_bundle_is_needed(spec);
+	bool planned = here && make_plan(s, spec, plan, found);
+
+	if (has_files && (!found->n || o->dry_run))
+		gpc_obstacle(found, gpc_sent_scan(c, s, spec, &how, sent, &why),
+			&why);
+	if (!here && (!found->n || o->dry_run))
+		planned = make_plan(s, spec, plan, found);
+	if (!planned || !has_files || found->n)
+		return false;
+	if (gpc_obstacle(found, gpc_bucket_mounts_plan(s, spec, plan,
+			&sent->buckets, &why), &why))
+		gpc_obstacle(found, gpc_ports_allow_caller(s, spec, plan, &why),
+			&why);
+	if (found->n)
+		return false;
+	say_plan(c, s, spec, tether, sent, plan);
+	return true;
 }
 
 static void warn_all(struct gpc_cmd *c, const struct gpc_strv *warnings)
@@ -268,35 +236,56 @@ static void warn_all(struct gpc_cmd *c, const struct gpc_strv *warnings)
 		gpc_log(&c->log, GPC_WARN, "%s", warnings->v[i]);
 }
 
-/* Everything is shown, also what could not run yet: then the end is an error
- * that says so. */
-static int dry_run(struct gpc_cmd *c, struct gpc_session *s,
-	struct gpc_spec_file *file, const struct gpc_tether *tether,
-	struct gpc_error *err)
+static void try_one(struct gpc_cmd *c, struct gpc_session *s,
+	struct gpc_spec *spec, const struct gpc_tether *tether, bool unset,
+	struct gpc_json *plans, struct gpc_errors *found)
 {
 	gpc_auto(gpc_strv) struct gpc_strv warnings = {0};
-	struct gpc_json *plans = gpc_json_array();
-	int r = 0;
+	gpc_auto(gpc_sent) struct gpc_sent sent = {0};
+	gpc_auto(gpc_plan) struct gpc_plan plan = {0};
+	gpc_auto(gpc_errors) struct gpc_errors own = {0};
 
-	for (size_t i = 0; !r && i < file->tasks.n; i++) {
-		struct gpc_spec *spec = &file->tasks.v[i];
-		gpc_auto(gpc_sent) struct gpc_sent sent = {0};
-		gpc_auto(gpc_plan) struct gpc_plan plan = {0};
-
-		r = gpc_spec_check_supported(spec, &warnings, err);
-		if (!r)
-			r = check_now(spec, err);
-		if (!r)
-			r = plan_one(c, s, spec, tether, &sent, &plan, err);
-		if (!r)
-			gpc_json_add(plans, gpc_plan_json(
-				&(struct gpc_plan_text){ .spec = spec,
-				.sent = &sent, .plan = &plan,
-				.tether_ms = tether->within_ms }));
-	}
+	gpc_obstacles_at_hand(spec, unset, &warnings, &own);
 	warn_all(c, &warnings);
+	if (plan_one(c, s, spec, tether, !unset && !own.n, &sent, &plan, &own))
+		gpc_json_add(plans, gpc_plan_json(&(struct gpc_plan_text){
+			.spec = spec, .sent = &sent, .plan = &plan,
+			.tether_ms = tether->within_ms }));
+	gpc_vec_each(x, &own)
+		gpc_errors_add(found, x);
+}
+
+/* A store that cannot be reached keeps nobody from looking at the rest. */
+static int dry_session(struct gpc_cmd *c, struct gpc_errors *found,
+	struct gpc_session **ret_s, struct gpc_error *err)
+{
+	struct gpc_error why = {0};
+
+	if (gpc_obstacle(found, gpc_cmd_session(c, GPC_STORE_MAY_LACK, ret_s,
+			&why), &why))
+		return 0;
+	return gpc_cmd_session(c, GPC_STORE_UNSEEN, ret_s, err);
+}
+
+/* Everything is shown, also what could not run yet: then the end is an error
+ * that says so, and further ones. */
+static int dry_run(struct gpc_cmd *c, struct gpc_spec_file *file,
+	const struct gpc_tether *tether, struct gpc_errors *found,
+	struct gpc_error *err)
+{
+	gpc_autoptr(gpc_session) *s = NULL;
+	struct gpc_json *plans = gpc_json_array();
 	struct gpc_error late = {0};
-	int printed = print_spec(c, file, plans, &late);
+	bool unset = found->n > 0;
+	int r = dry_session(c, found, &s, err), printed;
+
+	for (size_t i = 0; !r && i < file->tasks.n; i++)
+		try_one(c, s, &file->tasks.v[i], tether, unset, plans, found);
+	printed = print_spec(c, file, plans, &late);
+	if (!r && gpc_canceled(c->cancel))
+		return gpc_fail(err, GPC_ECANCELED, "interrupted");
+	if (!r)
+		r = gpc_errors_take(found, &c->also, err);
 	if (!r && printed)
 		*err = late;
 	return r ? r : printed;
@@ -380,11 +369,22 @@ static int print_id(struct gpc_cmd *c, const struct gpc_submit_result *res,
 	return gpc_wrap(err, r, "%s is submitted, but", res->job);
 }
 
+/* Before the store is made. */
+static int check_now(struct gpc_cmd *c, const struct gpc_spec *spec,
+	struct gpc_errors *found, struct gpc_error *err)
+{
+	gpc_auto(gpc_strv) struct gpc_strv warnings = {0};
+
+	gpc_obstacles_at_hand(spec, found->n > 0, &warnings, found);
+	warn_all(c, &warnings);
+	return gpc_errors_take(found, &c->also, err);
+}
+
 static int submit_one(struct gpc_cmd *c, struct gpc_spec *spec,
-	const struct gpc_tether *tether, struct gpc_error *err)
+	const struct gpc_tether *tether, struct gpc_errors *found,
+	struct gpc_error *err)
 {
 	const struct submit *o = c->ctx;
-	gpc_auto(gpc_strv) struct gpc_strv warnings = {0};
 	gpc_auto(gpc_sent) struct gpc_sent sent = {0};
 	gpc_auto(gpc_plan) struct gpc_plan plan = {0};
 	struct gpc_submit_result res = {0};
@@ -394,15 +394,12 @@ static int submit_one(struct gpc_cmd *c, struct gpc_spec *spec,
 		.pull = o->pull,
 	};
 	gpc_autoptr(gpc_session) *s = NULL;
-	int r = gpc_spec_check_supported(spec, &warnings, err);
+	int r = check_now(c, spec, found, err);
 
-	warn_all(c, &warnings);
-	if (!r)
-		r = check_now(spec, err);
 	if (!r)
 		r = gpc_cmd_session(c, GPC_STORE_MAKE, &s, err);
-	if (!r)
-		r = plan_one(c, s, spec, tether, &sent, &plan, err);
+	if (!r && !plan_one(c, s, spec, tether, true, &sent, &plan, found))
+		r = gpc_errors_take(found, &c->also, err);
 	if (!r)
 		r = gpc_leave_ask(c, spec, &plan, o->yes, err);
 	if (!r)
@@ -444,7 +441,7 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 {
 	const struct submit *o = c->ctx;
 	gpc_auto(gpc_spec_file) struct gpc_spec_file file = {0};
-	gpc_autoptr(gpc_session) *s = NULL;
+	gpc_auto(gpc_errors) struct gpc_errors found = {0};
 	struct gpc_tether tether = {0};
 	int r = check_options(c, err);
 
@@ -452,15 +449,13 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 		r = gpc_attach_tether(c, o->tether, !o->detach, &tether, err);
 	if (!r)
 		r = gpc_spec_load(c, &o->spec, c->argc ? c->argv[0] : NULL,
-			c->rest, c->n_rest, &file, err);
+			c->rest, c->n_rest, &file, &found, err);
 	if (r)
 		return r;
-	if (o->dry_run) {
-		r = gpc_cmd_session(c, GPC_STORE_MAY_LACK, &s, err);
-		return r ? r : dry_run(c, s, &file, &tether, err);
-	}
+	if (o->dry_run)
+		return dry_run(c, &file, &tether, &found, err);
 	r = gpc_spec_file_check_supported(&file, err);
-	return r ? r : submit_one(c, &file.tasks.v[0], &tether, err);
+	return r ? r : submit_one(c, &file.tasks.v[0], &tether, &found, err);
 }
 
 const struct gpc_command gpc_command_submit = {

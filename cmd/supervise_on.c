@@ -76,7 +76,7 @@ static int make_spec(struct gpc_cmd *c, const struct gpc_supervise_on *o,
 	gpc_machine_spec(&wish, ret_spec);
 	ret_spec->life_ms = o->life_ms ? o->life_ms : GPC_MACHINE_LIFE_MS;
 	r = gpc_spec_resolve(ret_spec, &h.host, NULL, err);
-	return r ? r : gpc_spec_check_supported(ret_spec, NULL, err);
+	return r ? r : gpc_spec_check_supported(ret_spec, NULL, NULL, err);
 }
 
 /* --- making it --------------------------------------------------------------- */

@@ -190,40 +190,6 @@ void gpc_hint(struct gpc_error *err, const char *fmt, ...)
 	memcpy(err->hint, hint, sizeof(hint));
 }
 
-#define BESIDES "besides, "
-
-/* One line more; where it does not fit that there are more is said, once. */
-static void add_besides(struct gpc_error *to, const char *line, size_t n)
-{
-	static const char more[] = "\nand more";
-	size_t used = strlen(to->hint), room = sizeof(to->hint) - sizeof(more);
-
-	if (gpc_ends_with(to->hint, more))
-		return;
-	if (used + 1 + strlen(BESIDES) + n > room) {
-		gpc_hint(to, "%s%s", to->hint, used ? more : more + 1);
-		return;
-	}
-	gpc_hint(to, "%s%s" BESIDES "%.*s", to->hint, used ? "\n" : "", (int)n, line);
-}
-
-void gpc_error_besides(struct gpc_error *first, const struct gpc_error *more)
-{
-	const char *line;
-
-	if (!first || !more)
-		return;
-	add_besides(first, more->msg, strlen(more->msg));
-	for (line = more->hint; *line; line += strspn(line, "\n")) {
-		size_t n = strcspn(line, "\n");
-
-		if (gpc_starts_with(line, BESIDES))
-			add_besides(first, line + strlen(BESIDES),
-				n - strlen(BESIDES));
-		line += n;
-	}
-}
-
 char *gpc_error_words(const struct gpc_error *err)
 {
 	return err->request_id[0] && !strstr(err->msg, err->request_id) ?

@@ -61,10 +61,6 @@ int gpc_wrap(struct gpc_error *err, int r, const char *fmt, ...)
 int gpc_recode(struct gpc_error *err, enum gpc_code code);
 /* Sets the line that says what to do next. Call it after gpc_fail. */
 void gpc_hint(struct gpc_error *err, const char *fmt, ...) gpc_printf(2, 3);
-/* Names a second error, and those that it names, in the hint of the first: for what
- * is read to its end in spite of mistakes, so that all of them are told at once. That
- * there are more than fit is said. Either may be NULL. */
-void gpc_error_besides(struct gpc_error *first, const struct gpc_error *more);
 
 /* Its message with the request's id, where that is not in it already; owned. */
 char *gpc_error_words(const struct gpc_error *err);

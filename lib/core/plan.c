@@ -402,7 +402,7 @@ int gpc_plan_make_without(struct gpc_session *s, const struct gpc_spec *spec,
 		size_t first = p.offers.n;
 
 		/* Submitting warned about it; the others are what is left. */
-		if (n > 1 && gpc_resources_check_supported(c, NULL) < 0)
+		if (n > 1 && gpc_resources_check_supported(c, NULL, NULL) < 0)
 			continue;
 		r = ask_provider(s, spec, c, &p.offers, &why);
 		/* Another alternative may do without that cloud. */

@@ -337,13 +337,21 @@ int gpc_spec_secret(struct gpc_spec *spec, const char *arg,
 /* Idempotent. Missing envs and secrets are one error that names them all. */
 int gpc_spec_resolve(struct gpc_spec *spec, const struct gpc_spec_host *host,
 	struct gpc_strv *warnings, struct gpc_error *err) gpc_must_check;
-/* Refuses by name what would change the meaning and is not built yet; adds a
- * warning for each field that is only a hint. */
+/* The same for who wants to know what else is in the way: what is wrong with the
+ * values of envs and secrets is added to unset and does not end it. What would need
+ * them stays as it is written. */
+int gpc_spec_resolve_rest(struct gpc_spec *spec,
+	const struct gpc_spec_host *host, struct gpc_strv *warnings,
+	struct gpc_errors *unset, struct gpc_error *err) gpc_must_check;
+/* Refuses by name what would change the meaning and is not built yet: the first is
+ * err, the rest is added to others (may be NULL). Without any, adds a warning for each
+ * field that is only a hint. */
 int gpc_spec_check_supported(const struct gpc_spec *spec,
-	struct gpc_strv *warnings, struct gpc_error *err) gpc_must_check;
+	struct gpc_strv *warnings, struct gpc_errors *others,
+	struct gpc_error *err) gpc_must_check;
 /* One alternative of it, for those that choose between several. */
 int gpc_resources_check_supported(const struct gpc_resources *r,
-	struct gpc_error *err) gpc_must_check;
+	struct gpc_errors *others, struct gpc_error *err) gpc_must_check;
 /* The same over a file: several tasks cannot run yet. */
 int gpc_spec_file_check_supported(const struct gpc_spec_file *file,
 	struct gpc_error *err) gpc_must_check;

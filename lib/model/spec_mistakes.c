@@ -25,7 +25,7 @@ bool gpc_spec_goes_on(struct gpc_spec_reader *r, size_t before, int e,
 	if (!m)
 		return false;
 	if (m->wrong == before) {
-		*gpc_vec_push(&m->list) = *r->err;
+		gpc_errors_add(&m->list, r->err);
 		m->wrong++;
 	}
 	return m->wrong < MOST;
@@ -50,7 +50,7 @@ int gpc_spec_read_unbuilt(struct gpc_spec_reader *r,
 	if (wrong)
 		*r->err = why;
 	else
-		*gpc_vec_push(&r->mistakes->list) = why;
+		gpc_errors_add(&r->mistakes->list, &why);
 	return wrong ? -GPC_EUNSUPPORTED : 0;
 }
 
@@ -73,8 +73,5 @@ int gpc_spec_take_mistakes(struct gpc_spec_reader *r, int result,
 		return result;
 	if (m->wrong >= MOST)
 		hint_at_more(&m->list.v[m->list.n - 1]);
-	*r->err = m->list.v[0];
-	for (size_t i = 1; i < m->list.n; i++)
-		*gpc_vec_push(others) = m->list.v[i];
-	return -(int)r->err->code;
+	return gpc_errors_take(&m->list, others, r->err);
 }

@@ -67,6 +67,13 @@ static void fill(struct resolver *r, struct gpc_pairs *pairs,
 	}
 }
 
+/* What is wrong is noted, and the next one looked at. */
+static void note(struct resolver *r, struct gpc_errors *found, int e)
+{
+	if (e)
+		gpc_errors_add(found, r->err);
+}
+
 /* env:NAME and file:PATH. */
 static int read_reference(struct resolver *r, struct gpc_pair *p)
 {
@@ -137,11 +144,9 @@ static int fail_missing(struct resolver *r, const struct gpc_strv *envs,
 	return -GPC_ECONFIG;
 }
 
-static int resolve_values(struct resolver *r)
+static int check_names(struct resolver *r)
 {
-	gpc_auto(gpc_strv) struct gpc_strv envs = {0}, secrets = {0};
 	struct gpc_spec *spec = r->spec;
-	int e = 0;
 
 	gpc_vec_each(p, &spec->envs) {
 		if (gpc_pairs_has(&spec->secrets, p->key))
@@ -153,19 +158,25 @@ static int resolve_values(struct resolver *r)
 				"job", spec->source ? spec->source : "spec",
 				p->key);
 	}
+	return 0;
+}
+
+static void resolve_values(struct resolver *r, struct gpc_errors *found)
+{
+	gpc_auto(gpc_strv) struct gpc_strv envs = {0}, secrets = {0};
+	struct gpc_spec *spec = r->spec;
+
+	note(r, found, check_names(r));
 	fill(r, &spec->envs, &envs);
 	fill(r, &spec->secrets, &secrets);
 	if (envs.n || secrets.n)
-		return fail_missing(r, &envs, &secrets);
+		note(r, found, fail_missing(r, &envs, &secrets));
 	gpc_vec_each(p, &spec->secrets) {
-		if (!e)
-			e = read_reference(r, p);
+		if (p->value)
+			note(r, found, read_reference(r, p));
 	}
-	if (!e)
-		e = check_docker_login(r, "envs", &spec->envs);
-	if (!e)
-		e = check_docker_login(r, "secrets", &spec->secrets);
-	return e;
+	note(r, found, check_docker_login(r, "envs", &spec->envs));
+	note(r, found, check_docker_login(r, "secrets", &spec->secrets));
 }
 
 /* --- $V and ${V} -------------------------------------------------------------------- */
@@ -268,8 +279,10 @@ static int substitute_all(struct resolver *r)
 	struct gpc_json *service = NULL;
 	int e;
 
-	gpc_vec_each(p, &r->spec->envs)
-		gpc_map_set(&r->envs, p->key, p->value);
+	gpc_vec_each(p, &r->spec->envs) {
+		if (p->value)
+			gpc_map_set(&r->envs, p->key, p->value);
+	}
 	e = substitute(r, &r->spec->workdir);
 	if (!e)
 		e = substitute(r, &r->spec->workdir_git.url);
@@ -523,16 +536,23 @@ static void set_defaults(struct gpc_spec *spec)
 		spec->limits.idle_for_ms = GPC_SPEC_IDLE_FOR_DEFAULT_MS;
 }
 
-int gpc_spec_resolve(struct gpc_spec *spec, const struct gpc_spec_host *host,
-	struct gpc_strv *warnings, struct gpc_error *err)
+int gpc_spec_resolve_rest(struct gpc_spec *spec,
+	const struct gpc_spec_host *host, struct gpc_strv *warnings,
+	struct gpc_errors *unset, struct gpc_error *err)
 {
+	gpc_auto(gpc_errors) struct gpc_errors found = {0};
+	struct gpc_error why = {0};
 	struct resolver r = {
-		.spec = spec, .host = host, .warnings = warnings, .err = err,
+		.spec = spec, .host = host, .warnings = warnings, .err = &why,
 	};
-	int e = resolve_values(&r);
+	int e;
 
-	if (!e)
-		e = substitute_all(&r);
+	resolve_values(&r, &found);
+	if (found.n && !unset)
+		return gpc_errors_take(&found, NULL, err);
+	gpc_vec_each(x, &found)
+		gpc_errors_add(unset, x);
+	e = substitute_all(&r);
 	gpc_map_clear(&r.envs);
 	if (!e)
 		e = resolve_paths(&r);
@@ -540,9 +560,17 @@ int gpc_spec_resolve(struct gpc_spec *spec, const struct gpc_spec_host *host,
 		e = check_money(&r);
 	if (!e)
 		e = check_ask(&r);
+	if (e && err)
+		*err = why;
 	if (e)
 		return e;
 	resolve_name(&r);
 	set_defaults(spec);
 	return 0;
+}
+
+int gpc_spec_resolve(struct gpc_spec *spec, const struct gpc_spec_host *host,
+	struct gpc_strv *warnings, struct gpc_error *err)
+{
+	return gpc_spec_resolve_rest(spec, host, warnings, NULL, err);
 }

@@ -12,7 +12,7 @@
 struct checker {
 	const struct gpc_spec *spec;
 	struct gpc_strv *warnings;
-	struct gpc_error *err;
+	struct gpc_errors *found;
 };
 
 static gpc_printf(3, 4) int refuse(struct checker *c, const char *field,
@@ -24,9 +24,17 @@ static gpc_printf(3, 4) int refuse(struct checker *c, const char *field,
 	va_start(ap, fmt);
 	text = gpc_vformat(fmt, ap);
 	va_end(ap);
-	return gpc_fail(c->err, GPC_EUNSUPPORTED, "%s: %s", where, text);
+	return gpc_fail(gpc_vec_push(c->found), GPC_EUNSUPPORTED, "%s: %s", where,
+		text);
 }
 
+/* The one that was refused last. */
+static struct gpc_error *refused(struct checker *c)
+{
+	return &c->found->v[c->found->n - 1];
+}
+
+/* With a refusal no warning is of use any more. */
 static gpc_printf(3, 4) void add_warning(struct checker *c, const char *field,
 	const char *fmt, ...)
 {
@@ -38,7 +46,7 @@ static gpc_printf(3, 4) void add_warning(struct checker *c, const char *field,
 	text = gpc_vformat(fmt, ap);
 	va_end(ap);
 	line = gpc_format("%s: %s", where, text);
-	if (c->warnings && !gpc_strv_has(c->warnings, line))
+	if (c->warnings && !c->found->n && !gpc_strv_has(c->warnings, line))
 		gpc_strv_add(c->warnings, line);
 }
 
@@ -75,27 +83,11 @@ static char *field_name(const struct gpc_spec_field *f)
 	return gpc_format("%s.%s", f->section, f->name);
 }
 
-/* The first refusal is the error, whose hint names those that came later: who
- * brings a spec from elsewhere wants to know all of them. */
-static int gather(struct gpc_error *ret_err, const struct gpc_error *one, int e,
-	int so_far)
-{
-	if (!e)
-		return so_far;
-	if (so_far)
-		gpc_error_besides(ret_err, one);
-	else if (ret_err)
-		*ret_err = *one;
-	return so_far ? so_far : e;
-}
-
-static int check_section(struct checker *c, const char *section,
+static void check_section(struct checker *c, const char *section,
 	const void *base)
 {
 	const struct gpc_spec_field *fields;
-	struct gpc_error *out = c->err, one = {0};
 	size_t n;
-	int e = 0;
 
 	fields = gpc_spec_fields(&n);
 	for (size_t i = 0; i < n; i++) {
@@ -107,16 +99,12 @@ static int check_section(struct checker *c, const char *section,
 		    !is_given(f, base) || is_harmless(f, base))
 			continue;
 		name = field_name(f);
-		c->err = &one;
 		if (f->state == GPC_SPEC_REFUSED)
-			e = gather(out, &one, refuse(c, name, "%s is not built "
-				"yet (%s)", name, f->help), e);
-		else if (!e)
+			refuse(c, name, "%s is not built yet (%s)", name, f->help);
+		else
 			add_warning(c, name, "%s has no effect here (%s)", name,
 				f->help);
 	}
-	c->err = out;
-	return e;
 }
 
 /* --- where ---------------------------------------------------------------------- */
@@ -135,81 +123,76 @@ static bool is_built(const char *provider)
 	return false;
 }
 
-static int check_infra(struct checker *c, const struct gpc_resources *r)
+static void check_infra(struct checker *c, const struct gpc_resources *r)
 {
 	gpc_autostr *provider = gpc_resources_provider(r);
 
 	if (!r->infra || is_built(provider))
-		return 0;
+		return;
 	if (provider)
 		refuse(c, "resources.infra", "provider '%s' is not built yet",
 			provider);
 	else
 		refuse(c, "resources.infra", "infra '%s': no provider that is "
 			"built has regions", r->infra);
-	gpc_hint(c->err, "--infra local runs the job on this machine");
-	return -GPC_EUNSUPPORTED;
+	gpc_hint(refused(c), "--infra local runs the job on this machine");
 }
 
 /* Machines that are bought start from one; this one runs as it is. */
-static int check_image(struct checker *c, const struct gpc_resources *r)
+static void check_image(struct checker *c, const struct gpc_resources *r)
 {
 	gpc_autostr *provider = gpc_resources_provider(r);
 	bool docker = gpc_starts_with(r->image_id ? r->image_id : "", "docker:");
 
 	if ((!r->image_id && !r->image_ids.n) ||
 		(gpc_eq(provider, "aws") && !docker))
-		return 0;
-	return refuse(c, "resources.image_id", "resources.image_id is not built yet "
-		"%s", docker ? "for containers" : "but for infra: aws");
+		return;
+	refuse(c, "resources.image_id", "resources.image_id is not built yet %s",
+		docker ? "for containers" : "but for infra: aws");
 }
 
-static int check_one(struct checker *c, const struct gpc_resources *r)
+static void check_one(struct checker *c, const struct gpc_resources *r)
 {
-	struct gpc_error *out = c->err, one = {0};
-	int e = check_infra(c, r);
-
-	c->err = &one;
-	e = gather(out, &one, check_image(c, r), e);
-	e = gather(out, &one, check_section(c, "resources", r), e);
-	c->err = out;
-	return e;
+	check_infra(c, r);
+	check_image(c, r);
+	check_section(c, "resources", r);
 }
 
 int gpc_resources_check_supported(const struct gpc_resources *r,
-	struct gpc_error *err)
+	struct gpc_errors *others, struct gpc_error *err)
 {
 	const struct gpc_spec nowhere = { .source = (char *)"infra" };
-	struct checker c = {.spec = &nowhere, .err = err};
+	gpc_auto(gpc_errors) struct gpc_errors found = {0};
+	struct checker c = {.spec = &nowhere, .found = &found};
 
-	return check_one(&c, r);
+	check_one(&c, r);
+	return gpc_errors_take(&found, others, err);
 }
 
-static int check_resources(struct checker *c)
+/* One that can be done is enough; of none the first counts. */
+static void check_resources(struct checker *c)
 {
 	size_t n = gpc_spec_candidates(c->spec, NULL), usable = 0;
-	struct gpc_error first = {0}, one = {0};
+	gpc_auto(gpc_errors) struct gpc_errors first = {0};
 	gpc_auto(gpc_strv) struct gpc_strv skipped = {0};
-	struct gpc_error *err = c->err;
 
 	for (size_t i = 0; i < n; i++) {
-		c->err = usable + skipped.n ? &one : &first;
-		if (check_one(c, gpc_spec_candidate(c->spec, i)))
+		gpc_auto(gpc_errors) struct gpc_errors found = {0};
+		struct checker one = *c;
+
+		one.found = &found;
+		check_one(&one, gpc_spec_candidate(c->spec, i));
+		usable += !found.n;
+		if (found.n)
 			gpc_strv_addf(&skipped, "alternative %zu is left out: %s",
-				i + 1, c->err->msg);
-		else
-			usable++;
+				i + 1, found.v[0].msg);
+		for (size_t k = 0; i == 0 && k < found.n; k++)
+			gpc_errors_add(&first, &found.v[k]);
 	}
-	c->err = err;
-	if (!usable) {
-		gpc_fail(err, first.code, "%s", first.msg);
-		if (*first.hint)
-			gpc_hint(err, "%s", first.hint);
-		return -(int)first.code;
-	}
-	for (size_t i = 0; i < skipped.n && c->warnings; i++)
+	for (size_t i = 0; !usable && i < first.n; i++)
+		gpc_errors_add(c->found, &first.v[i]);
+	for (size_t i = 0; i < skipped.n && c->warnings && !c->found->n; i++)
 		gpc_strv_add(c->warnings, skipped.v[i]);
-	return 0;
 }
 
 /* --- file_mounts ----------------------------------------------------------------- */
@@ -242,7 +225,7 @@ static int check_local(struct checker *c, const struct gpc_spec_mount *m)
 		refuse(c, "file_mounts", "file_mounts '%s': mode %s needs a "
 			"bucket as its source", m->target,
 			gpc_spec_mode_names[gpc_spec_mount_mode(m)]);
-		gpc_hint(c->err, "mode: COPY copies the files");
+		gpc_hint(refused(c), "mode: COPY copies the files");
 		return -GPC_EUNSUPPORTED;
 	}
 	if (extra)
@@ -303,7 +286,7 @@ static int check_bucket(struct checker *c, const struct gpc_spec_mount *m)
 	if (!name_fits(m)) {
 		refuse(c, "file_mounts", "file_mounts '%s': name %s is another "
 			"bucket than %s", m->target, m->name, m->source);
-		gpc_hint(c->err, "leave name out");
+		gpc_hint(refused(c), "leave name out");
 		return -GPC_EUNSUPPORTED;
 	}
 	if (!store_fits(m))
@@ -336,13 +319,13 @@ static int check_mount(struct checker *c, const struct gpc_spec_mount *m)
 
 /* --- the whole ---------------------------------------------------------------------- */
 
-static int check_run(struct checker *c)
+static void check_run(struct checker *c)
 {
 	if (c->spec->run)
-		return 0;
+		return;
 	refuse(c, "run", "the task has no 'run': there is nothing to do");
-	gpc_hint(c->err, "add run: with the command of the job");
-	return gpc_recode(c->err, GPC_ECONFIG);
+	gpc_hint(refused(c), "add run: with the command of the job");
+	refused(c)->code = GPC_ECONFIG;
 }
 
 static bool has_place(const struct gpc_spec *spec, const char *field)
@@ -374,61 +357,55 @@ static void check_ports(struct checker *c)
 				"password itself", allow.v[i], list);
 }
 
-static int check_recovery(struct checker *c)
+static void check_recovery(struct checker *c)
 {
 	const struct gpc_spec *s = c->spec;
 	gpc_auto(gpc_strv) struct gpc_strv ports = {0};
 
 	if (s->recovery.by != GPC_SPEC_BY_CLOUD)
-		return 0;
+		return;
 	if (s->num_nodes > 1)
-		return refuse(c, "recovery.by", "recovery.by: cloud is for jobs "
-			"of one node: %d nodes go on together only by a "
-			"supervisor", s->num_nodes);
+		refuse(c, "recovery.by", "recovery.by: cloud is for jobs of one "
+			"node: %d nodes go on together only by a supervisor",
+			s->num_nodes);
 	gpc_spec_port_words(s, &ports);
 	if (ports.n)
-		return refuse(c, "resources.ports", "resources.ports with "
-			"recovery.by: cloud: nobody opens the ports of a machine "
-			"that the cloud starts by itself");
+		refuse(c, "resources.ports", "resources.ports with recovery.by: "
+			"cloud: nobody opens the ports of a machine that the "
+			"cloud starts by itself");
 	if (!s->checkpoint.path)
 		add_warning(c, "recovery.by", "recovery.by: cloud without a "
 			"checkpoint.path: each machine begins anew");
-	return 0;
 }
 
-static int check_artifact(struct checker *c, const struct gpc_spec_artifact *a)
+static void check_artifact(struct checker *c, const struct gpc_spec_artifact *a)
 {
-	if (!a->to || gpc_starts_with(a->to, "file://"))
-		return 0;
-	return refuse(c, "artifacts", "artifacts.to '%s': only file:// is built "
-		"yet", a->to);
-}
-
-/* With a refusal no warning is of use any more. */
-static int take(struct checker *c, int e, int so_far, struct gpc_error *ret_err)
-{
-	if (e)
-		c->warnings = NULL;
-	return gather(ret_err, c->err, e, so_far);
+	if (a->to && !gpc_starts_with(a->to, "file://"))
+		refuse(c, "artifacts", "artifacts.to '%s': only file:// is built "
+			"yet", a->to);
 }
 
 int gpc_spec_check_supported(const struct gpc_spec *spec,
-	struct gpc_strv *warnings, struct gpc_error *err)
+	struct gpc_strv *warnings, struct gpc_errors *others,
+	struct gpc_error *err)
 {
-	struct gpc_error one = {0}, own = {0}, *out = err ? err : &own;
-	struct checker c = {.spec = spec, .warnings = warnings, .err = &one};
-	int e = take(&c, check_run(&c), 0, out);
+	gpc_auto(gpc_errors) struct gpc_errors found = {0};
+	struct checker c = {.spec = spec, .warnings = warnings, .found = &found};
+	struct gpc_error why = {0};
 
-	e = take(&c, check_recovery(&c), e, out);
+	check_run(&c);
+	check_recovery(&c);
 	check_ports(&c);
 	gpc_vec_each(m, &spec->file_mounts)
-		e = take(&c, check_mount(&c, m), e, out);
+		(void)check_mount(&c, m);
 	gpc_vec_each(a, &spec->artifacts)
-		e = take(&c, check_artifact(&c, a), e, out);
-	e = take(&c, check_section(&c, "task", spec), e, out);
-	e = take(&c, check_resources(&c), e, out);
-	e = take(&c, check_section(&c, "limits", &spec->limits), e, out);
-	return take(&c, gpc_spec_notify_check(spec, &one), e, out);
+		check_artifact(&c, a);
+	check_section(&c, "task", spec);
+	check_resources(&c);
+	check_section(&c, "limits", &spec->limits);
+	if (gpc_spec_notify_check(spec, &why) < 0)
+		gpc_errors_add(&found, &why);
+	return gpc_errors_take(&found, others, err);
 }
 
 int gpc_spec_file_check_supported(const struct gpc_spec_file *file,

@@ -93,7 +93,7 @@ static void resolve(struct gpc_spec_file *file)
 			"cannot be resolved twice: %s", err.msg);
 		b = gpc_spec_to_json(spec);
 		fuzz_same_json(a, b, "resolving twice changes");
-		if (gpc_spec_check_supported(spec, &file->warnings, &err) < 0)
+		if (gpc_spec_check_supported(spec, &file->warnings, NULL, &err) < 0)
 			fuzz_check(err.msg[0], "an error without a message");
 	}
 	if (whole)

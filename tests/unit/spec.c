@@ -109,11 +109,14 @@ static void add_support(const struct gpc_spec_file *file, struct gpc_buf *out)
 	if (gpc_spec_file_check_supported(file, &err))
 		gpc_buf_addf(out, "# refused: %s\n", err.msg);
 	for (size_t i = 0; i < file->tasks.n; i++) {
-		if (!gpc_spec_check_supported(&file->tasks.v[i], &warnings, &err))
+		gpc_auto(gpc_errors) struct gpc_errors others = {0};
+
+		if (!gpc_spec_check_supported(&file->tasks.v[i], &warnings,
+			&others, &err))
 			continue;
 		gpc_buf_addf(out, "# refused: %s\n", err.msg);
-		if (strstr(err.hint, "besides"))
-			gpc_buf_addf(out, "%s\n", err.hint);
+		gpc_vec_each(x, &others)
+			gpc_buf_addf(out, "# and: %s\n", x->msg);
 	}
 	for (size_t i = 0; i < warnings.n; i++)
 		gpc_buf_addf(out, "# warning: %s\n", warnings.v[i]);
@@ -416,7 +419,7 @@ TEST(makes_a_spec_of_a_command)
 	assert_string_equal(s.run, "python3 -u 'exp/train it.py' --lr=0.1");
 	assert_ok(gpc_spec_resolve(&s, &host, NULL, &err));
 	assert_string_equal(s.name, "train-it");
-	assert_ok(gpc_spec_check_supported(&s, NULL, &err));
+	assert_ok(gpc_spec_check_supported(&s, NULL, NULL, &err));
 }
 
 TEST(names_a_job_without_name)
@@ -564,7 +567,7 @@ TEST(templates_work)
 			assert_ok(gpc_spec_resolve(&file.tasks.v[i], &host,
 				NULL, &err));
 			assert_ok(gpc_spec_check_supported(&file.tasks.v[i],
-				&file.warnings, &err));
+				&file.warnings, NULL, &err));
 		}
 		assert_int_equal(file.warnings.n, 0);
 	}
