@@ -135,6 +135,10 @@ static int trust(struct gpc_cmd *c, const char *path, struct gpc_error *err)
 	bool ignored;
 	int r = gpc_config_read_text(path, &text, &ignored, err);
 
+	if (r == -GPC_ENOTFOUND)
+		gpc_hint(err, "nothing needs trust without a project's file: it is "
+			"called .gpucloud.yaml, and `gpucloud config --project set "
+			"KEY VALUE` makes one in the current folder");
 	if (!r)
 		r = read_guarded(path, &text, &lines, err);
 	if (r)

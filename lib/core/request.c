@@ -112,6 +112,17 @@ int gpc_request_leave(struct gpc_session *s, const char *job, bool now,
 	return r < 0 ? r : append_cancel(s, &j, job, now, true, &ended, err);
 }
 
+static int has_ended(const struct gpc_job_state *st, const char *job,
+	const char *what, struct gpc_error *err)
+{
+	int r = gpc_fail(err, GPC_ECONFLICT, "job %s has ended (%s): there is "
+		"nothing to %s", job, gpc_reason_to_str(st->reason), what);
+
+	gpc_hint(err, "`gpucloud resume %s` starts it once more, `gpucloud status` "
+		"shows what runs", job);
+	return r;
+}
+
 /* An event that only an unfinished job takes. */
 static int ask_live(struct gpc_session *s, const char *job,
 	enum gpc_event_type type, struct gpc_json *data, const char *what,
@@ -123,9 +134,7 @@ static int ask_live(struct gpc_session *s, const char *job,
 
 	for (int i = 0; r == 0 && i < REQUEST_TRIES; i++) {
 		if (gpc_job_status_is_end(j.state.status))
-			return gpc_fail(err, GPC_ECONFLICT,
-				"job %s has ended (%s): there is nothing to %s",
-				job, gpc_reason_to_str(j.state.reason), what);
+			return has_ended(&j.state, job, what, err);
 		r = try_append(s, &j, type, gpc_json_copy(payload), err);
 		if (r > 0 && ret_n)
 			*ret_n = j.state.n;

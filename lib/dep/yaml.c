@@ -490,6 +490,14 @@ static int read_stream(struct reader *r)
 	return e;
 }
 
+/* By its mark, as Windows begins such a file, else by what its first letter is. */
+static bool is_utf16(const char *text, size_t n)
+{
+	return n >= 2 && (!memcmp(text, "\xff\xfe", 2) ||
+		!memcmp(text, "\xfe\xff", 2) || (text[0] && !text[1]) ||
+		(!text[0] && text[1]));
+}
+
 /* NUL and invalid UTF-8 get their own words, before libyaml guesses. */
 static int check_bytes(const char *text, size_t n, const char *name,
 	struct gpc_error *err)
@@ -501,6 +509,13 @@ static int check_bytes(const char *text, size_t n, const char *name,
 		return gpc_fail(err, GPC_ECONFIG, "%s: larger than 4 MiB", name);
 	if (!nul && gpc_utf8_valid(text, n))
 		return 0;
+	if (is_utf16(text, n)) {
+		gpc_fail(err, GPC_ECONFIG, "%s:1: this file is saved as UTF-16",
+			name);
+		gpc_hint(err, "save it as UTF-8, or convert it by iconv -f UTF-16 "
+			"-t UTF-8");
+		return -GPC_ECONFIG;
+	}
 	for (size_t i = 0; i <= n; i++) {
 		if (i < n && text[i] != '\n' && text[i])
 			continue;

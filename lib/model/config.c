@@ -5,9 +5,12 @@
  */
 #include "model/config_put.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/parse.h"
+
+enum { MOST_LIKE = 3 };
 
 static const char *const levels[] = {
 	"error", "warn", "info", "verbose", "trace", NULL,
@@ -73,6 +76,38 @@ int gpc_config_find(const char *name)
 	return -1;
 }
 
+/* The last part of a key, which is an option's name; - and _ are one. */
+static void last_part(const char *key, char ret_word[64])
+{
+	const char *dot = strrchr(key, '.');
+
+	snprintf(ret_word, 64, "%s", dot ? dot + 1 : key + strspn(key, "-"));
+	for (char *c = ret_word; *c; c++)
+		*c = *c == '-' ? '_' : *c;
+}
+
+/* "wait.pull or submit.pull": keys of another section that end in the same word.
+ * Owned; NULL without any. */
+static char *keys_that_end_so(const struct gpc_strv *names, const char *name)
+{
+	char word[64], other[64];
+	char *found = NULL;
+	size_t n = 0;
+
+	last_part(name, word);
+	for (size_t i = 0; *word && i < names->n && n < MOST_LIKE; i++) {
+		last_part(names->v[i], other);
+		if (!gpc_eq_nocase(word, other))
+			continue;
+		gpc_autostr *before = found;
+
+		found = gpc_format("%s%s%s", n ? before : "", n ? " or " : "",
+			names->v[i]);
+		n++;
+	}
+	return found;
+}
+
 int gpc_config_unknown(const struct gpc_config *c, const char *where,
 	const char *name, struct gpc_error *err)
 {
@@ -87,8 +122,9 @@ int gpc_config_unknown(const struct gpc_config *c, const char *where,
 		c->extension->names(&names);
 	const char *near = gpc_nearest(name, (const char *const *)names.v,
 		names.n);
-	if (near)
-		gpc_hint(err, "did you mean %s?", near);
+	gpc_autostr *like = keys_that_end_so(&names, name);
+	if (near || like)
+		gpc_hint(err, "did you mean %s?", like ? like : near);
 	else
 		gpc_hint(err, "`gpucloud config list` shows the keys");
 	return r;

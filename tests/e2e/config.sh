@@ -396,6 +396,13 @@ is "$rc" 0 "set works all the same"
 run gpc config unset stroe
 is "$rc:$(cat "$FILE")" "0:color: never
 owner: me" "unset mends it"
+run gpc config get max-cost
+like "$err" "hint: did you mean submit.max_cost" "an option's name leads to its key"
+run gpc config get submit.store
+like "$err" "hint: did you mean store" "and so does a key in the wrong section"
+run gpc config trust
+is "$rc" 5 "config trust without a project's file"
+like "$err" "hint: .*\.gpucloud\.yaml.*config --project set" "says how one is made"
 printf 'a: {\n' >"$FILE"
 run gpc config set owner me
 is "$rc" 3 "what is not YAML is left alone"

@@ -29,6 +29,9 @@ wait_until 10 none_of_job "$job"
 before=$(counted "$job")
 run gpc cancel "$job"
 is "$rc" 0 "cancelling again changes nothing"
+run gpc signal "$job" USR1
+is "$rc" 8 "a signal to a job that has ended"
+like "$err" "hint: .gpucloud resume $job. starts it once more" "and what can be done"
 
 # Who asks before the program has written anything waits for what it writes.
 slow=$(gpc submit -q -d --name slow --checkpoint state -- sh -c "

@@ -42,6 +42,27 @@ envs: {TOKEN: null, OTHER: null}
 run: echo
 Y
 like "$err" OTHER "needed: names them all at once"
+# What is in the way beside the spec's own mistakes, too.
+refused obstacles '^gpucloud: obstacles\.yaml:3:8: no value for envs TOKEN' <<'Y'
+name: obstacles
+workdir: nowhere
+envs: {TOKEN: }
+file_mounts: {data: ./absent, "$TOKEN": ./here, more: "./$TOKEN"}
+limits: {deadline: 2020-01-31}
+resources: {accelerators: H100:8}
+run: echo
+Y
+like "$err" "workdir: cannot read .*/nowhere: " "obstacles: a folder that is not there"
+like "$err" "file_mounts: cannot read .*/absent: " "obstacles: a file that is not there"
+like "$err" "file_mounts: cannot read .*/here: " "obstacles: and another one"
+unlike "$err" 'cannot read .*[$]TOKEN' "obstacles: what needs a value that is not set is not looked for"
+like "$err" "limits.deadline is over" "obstacles: a deadline"
+like "$err" "H100" "obstacles: GPUs that are not here"
+run gpc submit --dry-run --env TOKEN=x --store /dev/null obstacles.yaml
+like "$err" "the store cannot be /dev/null" "obstacles: a store that cannot be one"
+like "$err" "cannot read .*/nowhere: " "obstacles: keeps nobody from looking at the rest"
+is "$(printf '%s\n' "$err" | grep -c '^  hint: ')" "$(printf '%s\n' "$err" | grep -c '^gpucloud: ')" \
+	"obstacles: each has its hint" || note "$err"
 refused norun 'run' <<'Y'
 name: nothing
 Y
@@ -88,6 +109,9 @@ service: {readiness_probe: /}
 Y
 printf 'run: "a\200b"\n' >text
 refused utf8 'utf8\.yaml|UTF-8' <text
+printf '\377\376r\000u\000n\000:\000 \000x\000\n\000' >text
+refused utf16 'utf16\.yaml:1: this file is saved as UTF-16' <text
+like "$err" 'hint: .*UTF-8' "utf16: and what to save it as"
 printf 'run: "a\000b"\n' >text
 refused nul 'nul\.yaml' <text
 {

@@ -10,6 +10,7 @@ supervisors() {
 			echo "$p"
 	done | grep -c .
 }
+is_stopped() { grep -q '^State:.*T (stopped)' "/proc/$1/status"; }
 is_count() { [ "$(supervisors)" -eq "$1" ]; }
 
 cat >tick.yaml <<'Y'
@@ -29,6 +30,27 @@ done
 run gpc wait @
 is "$rc" 0 "the job went on"
 like "$(gpc logs @ --stdout)" "^tick 30$" "to its end"
+
+# Ctrl-C before a machine is asked for: the supervisor is kept from it.
+mkdir crash
+passed() { grep -q "^$1 " crash/passed 2>/dev/null; }
+# what runs in the background of this shell would not hear SIGINT
+env --default-signal=INT GPUCLOUD_CRASH=submit.done=stop,supervise.record_put=stop \
+	"GPUCLOUD_CRASH_DIR=$PWD/crash" "$GPUCLOUD_BIN" submit --name early -- sleep 600 \
+	>early.out 2>early.err &
+client=$!
+wait_until 60 passed submit.done
+kill -INT "$client"
+wait_until 20 is_stopped "$client"
+kill -CONT "$client"
+wait_until 60 passed supervise.record_put
+called_off() { grep -q "called off: no machine had been asked for" early.err; }
+wait_until 60 called_off
+ok $? "Ctrl-C before a machine is asked for calls the job off" || note "$(cat early.err)"
+kill -CONT "$(sed -n 's/^supervise.record_put //p' crash/passed | head -n 1)"
+wait "$client"
+is "$? $(state_of early)" "130 CANCELLED" "and nothing runs on"
+is "$(gpc status early -o json | jq '.nodes | length')" 0 "as no machine was made"
 
 # Two terminals are closed: one supervisor for both jobs.
 at_terminal 'tick 3|close' "$GPUCLOUD_BIN" submit --name first tick.yaml

@@ -96,6 +96,12 @@ static void test_errors(void **state)
 	} cases[] = {
 		{GPC_FROM_USER, "a: 1\n", "c.yaml:1:1: unknown key \"a\"",
 			"`gpucloud config list` shows the keys"},
+		{GPC_FROM_USER, "submit.store: x\n",
+			"c.yaml:1:1: unknown key \"submit.store\"",
+			"did you mean store?"},
+		{GPC_FROM_USER, "Price-per-hour: x\n",
+			"c.yaml:1:1: unknown key \"Price-per-hour\"",
+			"did you mean local.price_per_hour?"},
 		{GPC_FROM_USER, "\nstroe: x\n",
 			"c.yaml:2:1: unknown key \"stroe\"",
 			"did you mean store?"},
