@@ -6,8 +6,9 @@
 # as a user would: `wait`, `release`, submitting again. After that everything must
 # be right: state, processes, machines bought, blobs, files.
 #   crash.sh [--long] [-j PLACES] [--done FILE]
-#     --long       all pairs that can occur together, not a sample: about an hour
-#                  on two cores that have nothing else to do
+#     --long       all pairs that can occur together, and after each single write and
+#                  deletion of the store, not samples of both: about two hours on two
+#                  cores that have nothing else to do
 #     -j PLACES    so many walks at a time; each waits for most of its time
 #     --done FILE  results are added to it, and what it says went well is left
 #                  out: so a long run goes on where it was stopped
@@ -412,6 +413,15 @@ pairs() {
 	done | awk '!seen[$2]++' | sort
 }
 
+# After each write and deletion of the store, whether or not its place has a name:
+# "SCENARIO NAME:N".
+writes() {
+	for s in $SCENARIOS; do
+		awk -v s="$s" '/^store\.(linked|named|deleted) / {
+			n[$1]++; print s, $1 ":" n[$1] }' "$TRACE/$s"
+	done
+}
+
 export TRACE="$T/trace"
 mkdir "$TRACE"
 grep -rhoE 'GPC_CRASH\("[^"]+"\)' "$ROOT/lib" "$ROOT/cmd" |
@@ -439,17 +449,17 @@ if [ -n "${GPUCLOUD_TEST_LONG:-}" ]; then
 fi
 
 singles >"$T/walks"
-sample() { # COUNT: so many pairs of all
-	pairs >"$T/pairs"
-	awk -v step=$(($(wc -l <"$T/pairs") / $1)) 'NR % step == 7' "$T/pairs"
+sample() { # OF COUNT: so many of all of them
+	"$1" >"$T/all-$1"
+	awk -v step=$(($(wc -l <"$T/all-$1") / $2)) 'NR % step == 7 % step' "$T/all-$1"
 }
 if [ "$SLOW" -gt 1 ]; then # with sanitizers each point once
-	{ grep -v : "$T/walks"; sample 6; } >"$T/few"
+	{ grep -v : "$T/walks"; sample pairs 6; sample writes 6; } >"$T/few"
 elif [ -n "${GPUCLOUD_TEST_LONG:-}" ]; then
-	pairs | cat "$T/walks" - >"$T/few"
+	{ cat "$T/walks"; writes; pairs; } | awk '!seen[$0]++' >"$T/few"
 else
-	sample 15 | cat "$T/walks" - >"$T/few"
-	echo "$NAMED" >>"$T/few"
+	{ cat "$T/walks"; sample pairs 15; sample writes 15; echo "$NAMED"; } |
+		awk '!seen[$0]++' >"$T/few"
 fi
 # Without those that an earlier run has done.
 results=${results:-$T/results}
