@@ -29,7 +29,9 @@
 
 enum kind { SUCCESS, FAILURE, CANCEL, CANCEL_NOW, LOST, GANG, RESUMED, PRUNED,
 	SILENT, KEEPER, KINDS };
-enum { SLOTS = 6, TURN_MS = 1000, QUIET_TURNS = 20 };
+enum { SLOTS = 6, TURN_MS = 1000, QUIET_TURNS = 20,
+	SLACK = 512 };          /* numbers get longer; two thirds of the jobs would
+	                         * leave more than that */
 
 /* How many of 20 jobs are of a kind, and how they end. */
 static const struct {
@@ -436,7 +438,7 @@ static void compare(const struct size *a, const struct size *b)
 	assert_int_equal(a->descriptors, b->descriptors);
 	assert_int_equal(a->objects, b->objects);
 	assert_int_equal(a->files, b->files);
-	assert_true(b->bytes <= a->bytes);
+	assert_true(b->bytes <= a->bytes + SLACK);
 }
 
 TEST(a_supervisor_stays_small)
