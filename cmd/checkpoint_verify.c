@@ -185,6 +185,16 @@ static int verdict(struct verifying *x, struct gpc_error *err)
 	return r;
 }
 
+static int not_an_id(const char *word, const char *job, struct gpc_error *err)
+{
+	int r = gpc_fail(err, GPC_EUSAGE, "checkpoint verify: \"%s\" is not the "
+		"id of a checkpoint", word);
+
+	gpc_hint(err, "`gpucloud checkpoint list%s%s` shows them", job ? " " : "",
+		job ? job : "");
+	return r;
+}
+
 int gpc_checkpoint_verify(struct gpc_cmd *c, struct gpc_session *s,
 	struct gpc_error *err)
 {
@@ -196,8 +206,7 @@ int gpc_checkpoint_verify(struct gpc_cmd *c, struct gpc_session *s,
 
 	for (int i = from; !r && i < c->argc; i++)
 		if (!is_id(c->argv[i]))
-			r = gpc_fail(err, GPC_EUSAGE, "checkpoint verify: \"%s\" "
-				"is not the id of a checkpoint", c->argv[i]);
+			r = not_an_id(c->argv[i], named ? c->argv[1] : NULL, err);
 	if (!r && o->all && from < c->argc)
 		r = gpc_fail(err, GPC_EUSAGE, "checkpoint verify: name "
 			"checkpoints, or give --all, not both");

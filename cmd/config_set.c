@@ -7,6 +7,7 @@
 #include "cmd/config_trust.h"
 #include "cmd/config_verbs.h"
 #include "model/config_edit.h"
+#include "store/store.h"
 
 enum { MAX_TRIES = 50 };
 
@@ -50,6 +51,19 @@ static int check_place(const struct gpc_cmd *c, const char *name,
 	return r;
 }
 
+/* What no command could use. Nothing is asked of the store itself. */
+static int check_store(const char *url, struct gpc_error *err)
+{
+	gpc_autoptr(gpc_store) *s = NULL;
+	struct gpc_error why = {0};
+	int r = gpc_store_open(url, 0, NULL, &s, &why);
+
+	if (r != -GPC_ECONFIG && r != -GPC_EUSAGE)
+		return 0;
+	*err = why;
+	return gpc_wrap(err, r, "config set: store");
+}
+
 static int check_values(const char *name, const struct key *k,
 	const struct gpc_strv *items, struct gpc_error *err)
 {
@@ -70,6 +84,8 @@ static int check_values(const char *name, const struct key *k,
 			"config set", err) :
 			gpc_config_options.check(&k->extra, items->v[i], name,
 				err);
+	if (!r && k->index == GPC_CONFIG_STORE)
+		r = check_store(items->v[0], err);
 	return r;
 }
 

@@ -236,10 +236,11 @@ static size_t names_width(const struct grid *g)
 }
 
 /* The same with room for a mark in the heading where something was left out, unless
- * that costs a part of a name or a column more. True: the mark is due. */
+ * that costs a column more or a part of a name that is whole. True: the mark is due. */
 static bool grid_fit_marked(struct grid *g, size_t width, bool may_drop)
 {
 	size_t size = g->n_cols * sizeof(*g->widths), names, lacks;
+	size_t whole = names_width(g);
 	gpc_autostr *full = gpc_alloc(size + 1);
 	bool marked;
 
@@ -254,7 +255,8 @@ static bool grid_fit_marked(struct grid *g, size_t width, bool may_drop)
 		memcpy(g->widths, full, size);
 		memset(g->hidden, 0, g->n_cols * sizeof(*g->hidden));
 		grid_fit(g, marked ? width - MARK : width, may_drop);
-		if (names_width(g) >= names && grid_lacks(g) <= lacks)
+		if ((names < whole || names_width(g) >= names) &&
+			grid_lacks(g) <= lacks)
 			return marked;
 	}
 	return false;

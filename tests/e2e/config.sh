@@ -102,7 +102,8 @@ is "$(value submit.env)" "A=2
 B=x, y" "a list, one value a line"
 cp "$FILE" before
 for bad in "color allways" "colr auto" "local.enabled perhaps" "confirm_above lots" \
-	"logs.tail many" "submit.max_cost lots" "release.timeout soon" "color a b"; do
+	"logs.tail many" "submit.max_cost lots" "release.timeout soon" "color a b" \
+	"store s3://b/p" "store s3://bucket/p?x=y" "store ftp://x/y"; do
 	# shellcheck disable=SC2086  # two words
 	run gpc config set $bad
 	[ "$rc" -ne 0 ] && [ "$rc" -le 3 ] && cmp -s before "$FILE"

@@ -218,6 +218,9 @@ is "$(grep -c "is damaged" "$T/talk")" 1 "a lost blob: once"
 like "$(gpc logs "$job")" "goes on from [0-9]" "a lost blob: the program has its state"
 is "$(gpc status "$job" -o json | jq -r .state)" SUCCEEDED "a lost blob: and the job ends well"
 wait_until 30 none_left
+run gpc checkpoint verify "$job" nosuch
+is "$rc" 2 "no checkpoint is called so"
+like "$err" "checkpoint list $job" "and what shows them"
 run gpc checkpoint verify --all "$job"
 is "$(gpc checkpoint verify --all "$job" -o json 2>/dev/null |
 	jq -r '[.rows[] | select(.result != "ok").id] | join(" ")')" "$newer" \

@@ -182,6 +182,12 @@ static void test_narrow_name(void **state)
 	expect(&c,
 "JOB                                               STATE  NODES  SPOT\n"
 "a-name-that-is-so-long-that-it-fills-a-line-1234  IDLE       3  no\n");
+	/* one that is cut anyhow gives way to the mark too */
+	begin(&c, GPC_OUT_TABLE, 60);
+	assert_int_equal(gpc_out_rows(&c.o, &t, one, 1, NULL), 0);
+	expect(&c,
+"JOB                                     STATE  NODES  SPOT +\n"
+"a-name-that-is-so-long-that-it-fills-…  IDLE       3  no\n");
 	begin(&c, GPC_OUT_TABLE, 40);
 	assert_int_equal(gpc_out_rows(&c.o, &t, one, 1, NULL), 0);
 	expect(&c,
