@@ -155,7 +155,8 @@ sweep() {
 	touch -d '2 days ago' "$STORE/secrets/gone-aaaaaa" \
 		"$STORE/index/live/1700000000-gone-aaaaaa.json"
 	lost=$(gpc submit -q -d -- sleep 600) || lost=$(newest)
-	[ -n "$lost" ] && [ "$lost" != "$job" ] || return
+	[ "$lost" != "$job" ] || lost=
+	[ -n "$lost" ] || return
 	running "$lost"
 	# shellcheck disable=SC2046
 	kill_pids KILL $(supervisors)

@@ -201,8 +201,8 @@ static void test_narrow_name(void **state)
 	begin(&c, GPC_OUT_TABLE, 20);
 	assert_int_equal(gpc_out_rows(&c.o, &t, one, 1, NULL), 0);
 	expect(&c,
-"JOB            STATE\n"
-"a-name-that-…  IDLE\n");
+"JOB          STATE +\n"
+"a-name-tha…  IDLE\n");
 }
 
 /* What says nothing of any row goes before anything is cut. */
