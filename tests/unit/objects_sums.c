@@ -93,6 +93,23 @@ TEST(what_arrives_otherwise_is_sent_again)
 	assert_int_equal(s.refused, 1);
 }
 
+/* Where no body is signed the server takes what comes, and tells the sum of that. */
+TEST(what_was_taken_otherwise_is_sent_again)
+{
+	gpc_autoptr(gpc_objects) *o = open_kind(OSS);
+	gpc_auto(outcome) struct outcome out = {0};
+
+	fault(OSS, "UploadPart", "\"part\": 2, \"do\": \"corrupt\", "
+		"\"direction\": \"in\", \"at\": 1000");
+	fault(OSS, "PutObject", "\"do\": \"corrupt\", \"direction\": \"in\", "
+		"\"at\": 2");
+	upload(o, "k", false);
+	put(o, "small", "a text");
+	all_faults_used();
+	assert_ok(get_range(o, "small", 0, -1, NULL, &out));
+	assert_string_equal(gpc_buf_str(&out.body), "a text");
+}
+
 TEST(servers_that_know_no_sums_get_hashes)
 {
 	static const char *const how[] = { "{\"sums\": \"ignore\"}",
@@ -206,6 +223,7 @@ int main(void)
 		OVER_SERVERS(over_tls_the_service_checks_sums_instead),
 		OVER_SERVERS(without_tls_everything_is_signed),
 		OVER_SERVERS(what_arrives_otherwise_is_sent_again),
+		OVER_SERVERS(what_was_taken_otherwise_is_sent_again),
 		OVER_SERVERS(servers_that_know_no_sums_get_hashes),
 		OVER_SERVERS(a_lost_begin_with_sums_leaves_nothing),
 		OVER_SERVERS(policies_may_want_hashes),
