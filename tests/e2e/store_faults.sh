@@ -153,6 +153,12 @@ reads() { # LIST
 	fault GetObject '"do": "truncate", "bytes": 100000'
 	fault GetObject '"do": "touch", "nth": 2'
 	fails "get of what changes after a break" 'another object took its place'
+	# Where the server knows no If-Match what it sends tells.
+	store put k "$SMALL"
+	ask settings -d '{"read_conditions": false}' >/dev/null
+	fault GetObject '"do": "truncate", "bytes": 100000'
+	fault GetObject '"do": "touch", "nth": 2'
+	fails "and without If-Match" 'another object took its place'
 	for i in 1 2 3; do store put "l/$i" "$SMALL"; done
 	fault "$1" '"do": "truncate", "bytes": 100'
 	store list l/

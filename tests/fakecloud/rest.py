@@ -303,6 +303,8 @@ class RestStore(multipart.Multipart, listing.Listing):
         pass
 
     def check_read(self, request, found):
+        if not self.settings["read_conditions"]:
+            return
         wanted, unwanted = request.get("if-match"), request.get("if-none-match")
         if wanted is not None and not same_etag(wanted, found.etag):
             raise Failure(412, "PreconditionFailed", "At least one of the pre-conditions "

@@ -16,6 +16,7 @@ DEFAULTS = {
     "region": "us-east-1",       # of endpoints that name none
     "clock_offset": 0,           # seconds that the servers' clock is wrong
     "conditions": "honour",      # of writes: honour | ignore | refuse (501) | racy
+    "read_conditions": True,     # of reads; off: If-Match and its like are not looked at
     "versioning": False,         # as far as answers tell; older versions are not kept
     "race_409": False,           # conditional creates of one key at a time get 409
     "min_part": 5 << 20,         # bytes of every part but the last
