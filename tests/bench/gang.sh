@@ -1,11 +1,11 @@
 #!/bin/sh
-# A gang of NODES (1000) nodes for SECONDS (120), of which one fails then: what all of
-# it asks of a store that bills each request against what its machines cost, how soon
-# the failure is found, how large the journal is, what the supervisor needs, and how
-# long people wait. The agents are real in what they read and write, in one process
-# (tests/e2e/gang_ranks.c); machines are records of the stand-in's EC2, or, over a
-# folder, of the pretend cloud. The stand-in answers some 700 requests a second, which
-# stretches the start of a thousand. Not part of run.sh.
+# A gang of NODES (1000) nodes for SECONDS_ (120), of which one fails then, each opened
+# at PORT where that is set: what all of it asks of a store that bills each request
+# against what its machines cost, how soon the failure is found, how large the journal
+# is, what the supervisor needs, and how long people wait. The agents are real in what
+# they read and write, in one process (tests/e2e/gang_ranks.c); machines are records of
+# the stand-in's EC2, or, over a folder, of the pretend cloud. The stand-in answers some
+# 700 requests a second, which stretches the start of a thousand. Not part of run.sh.
 # On two cores, December 2026:
 #   1,000 nodes over S3, 60 s: found by rank 0 after 1.2 s, all others stopped after
 #     7.0 s; 11 events; one RunInstances (2.2 MB of answer), 17 DescribeInstances, one
@@ -38,8 +38,9 @@ between() { # FROM TO
 }
 
 gang() { # INFRA
-	printf 'name: gang\nnum_nodes: %s\nresources: {infra: %s%s}\nrun: train\n' "$NODES" "$1" \
-		"$([ "$1" != aws ] || echo ', accelerators: "T4:1"')" >gang.yaml
+	printf 'name: gang\nnum_nodes: %s\nresources: {infra: %s%s%s}\nrun: train\n' "$NODES" "$1" \
+		"$([ "$1" != aws ] || echo ', accelerators: "T4:1"')" \
+		"${PORT:+, ports: $PORT, allow: 192.0.2.0/24}" >gang.yaml
 	job=$(gpc submit -y -q -d gang.yaml)
 	"$RANKS" "$GPUCLOUD_STORE" "$job" "$SECONDS_" "$FAILS" >"$T/ranks" &
 	ranks=$!
