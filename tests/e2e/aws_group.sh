@@ -144,6 +144,7 @@ if grep -qa GPUCLOUD_CRASH_DIR "$GPUCLOUD_BIN"; then
 		before=$(machines length)
 		[ $point != group.destroyed ] || # of one that has no room
 			control config '{"ec2": {"capacity": {"us-east-1a/*": 0}}}' >/dev/null
+		kill_supervisor # of the job before, which is over
 		job=$(GPUCLOUD_CRASH=$point GPUCLOUD_CRASH_DIR="$T/crash" \
 			gpc submit -q -y -d crash.yaml)
 		wait_until 120 died
@@ -164,6 +165,7 @@ if grep -qa GPUCLOUD_CRASH_DIR "$GPUCLOUD_BIN"; then
 	control config "{\"ec2\": {\"environment\": {\"GPUCLOUD_CRASH_DIR\": \"$shared\",
 		\"GPUCLOUD_CRASH\": \"claim.appended,agent.parts,agent.parted\"}}}" >/dev/null
 	before=$(machines length)
+	kill_supervisor
 	job=$(GPUCLOUD_CRASH=group.answered GPUCLOUD_CRASH_DIR="$T/crash" \
 		gpc submit -q -y -d crash.yaml)
 	wait_until 120 nothing_left
