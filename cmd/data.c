@@ -29,6 +29,9 @@ static const struct gpc_opt options[] = {
 	GPC_OPT_INT(0, "at-once", struct data, at_once, "N",
 		"cp, sync: requests at a time; by default as many as help",
 		.min = 1, .max = 1000),
+	GPC_OPT_DURATION(0, "patience", struct data, patience_ms, "TIME",
+		"cp, sync: how long a service may be out of reach before that is a "
+		"failure", .preset = "5m"),
 	GPC_OPT_FLAG('n', "dry-run", struct data, dry_run,
 		"cp, sync: only show what would be done", .key = GPC_OPT_NO_KEY),
 	GPC_OPT_FLAG('y', "yes", struct data, yes,
@@ -76,7 +79,8 @@ static int check_options(const struct gpc_cmd *c, const char *verb,
 	static const struct { const char *option, *verbs; } where[] = {
 		{"recursive", "cp ls sync"}, {"delete", "sync"},
 		{"shard", "cp sync"}, {"storage-class", "cp sync"},
-		{"at-once", "cp sync"}, {"dry-run", "cp sync"}, {"yes", "sync"},
+		{"at-once", "cp sync"}, {"patience", "cp sync"},
+		{"dry-run", "cp sync"}, {"yes", "sync"},
 	};
 
 	for (size_t i = 0; i < sizeof(where) / sizeof(*where); i++)

@@ -260,7 +260,7 @@ static int check_any(const struct ls *s, struct gpc_error *err)
 
 int gpc_data_ls(struct gpc_cmd *c, const char *word, struct gpc_error *err)
 {
-	gpc_auto(gpc_data_run) struct gpc_data_run x = { .c = c };
+	gpc_auto(gpc_data_run) struct gpc_data_run x = { .c = c, .hurried = true };
 	struct ls *s = gpc_alloc(sizeof(*s));
 	int r = gpc_data_open(&x, err);
 

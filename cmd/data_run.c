@@ -150,12 +150,25 @@ static void say_progress(struct gpc_data_run *x, uint64_t bytes,
 	x->said_bytes = bytes;
 }
 
+/* "waiting for HOST (12s), "; owned. */
+static char *waiting(const struct gpc_data_run *x)
+{
+	struct gpc_net_outage o;
+	gpc_autostr *lasts = NULL;
+
+	if (!gpc_net_outage(gpc_transfer_net(x->transfer), &o) || o.over)
+		return gpc_strdup("");
+	lasts = gpc_phrase_duration(o.lasts_ms);
+	return gpc_format("waiting for %s (%s), ", o.host, lasts);
+}
+
 static void show(void *arg, const struct gpc_transfer_counts *n)
 {
 	struct gpc_data_run *x = arg;
 	struct gpc_feed_counts ahead = {0};
 	uint64_t all_files = n->all_files, all_bytes = n->all_bytes;
 	bool complete = true;
+	gpc_autostr *wait = waiting(x);
 	gpc_autostr *files = NULL;
 
 	if (x->feed) {
@@ -164,7 +177,7 @@ static void show(void *arg, const struct gpc_transfer_counts *n)
 		all_bytes += ahead.bytes - x->fed_bytes;
 		complete = ahead.complete;
 	}
-	files = gpc_format("%" PRIu64 " of %" PRIu64 "%s files",
+	files = gpc_format("%s%" PRIu64 " of %" PRIu64 "%s files", wait,
 		n->files + n->failed, all_files, complete ? "" : "+");
 	gpc_progress_bytes(x->progress, n->bytes, all_bytes);
 	gpc_progress_text(x->progress, files);
@@ -243,6 +256,7 @@ static int make_transfer(struct gpc_data_run *x)
 		.storage_class = x->o->storage_class,
 		.state_dir = x->state_dir,
 		.ca_file = x->c->ca_file,
+		.patience_ms = x->hurried ? 0 : x->o->patience_ms,
 		.cancel = x->c->cancel,
 		.log = &x->c->log,
 		.done = done,
@@ -526,6 +540,13 @@ int gpc_data_end(struct gpc_data_run *x, int r, struct gpc_error *err)
 		gpc_hint(err, "the same command goes on where this one was");
 		return r;
 	}
+	/* that of the one file has its name */
+	if (r < 0 && x->alone && x->n.failed) {
+		*err = x->first;
+		r = -(int)err->code;
+	}
+	if (r < 0 && err->passes && !x->piped && (n.kept || x->n.files))
+		gpc_hint_then(err, "the same command goes on where this one was");
 	if (x->out_r)
 		return r;
 	if (x->c->out.format == GPC_OUT_JSON)

@@ -13,6 +13,7 @@ struct data {
 	struct gpc_strv patterns;       /* of a gpc_filter */
 	const char *shard, *storage_class;
 	int at_once;
+	int64_t patience_ms;
 };
 /* argv without the verb. */
 int gpc_data_cp(struct gpc_cmd *c, const char *const *argv, int argc,
@@ -43,6 +44,7 @@ struct gpc_data_run {
 	struct gpc_data_counts n;
 	bool alone;                     /* one file is all there is */
 	bool piped;                     /* it cannot go on after an interruption */
+	bool hurried;                   /* somebody waits for it: no patience */
 	struct gpc_error first;         /* of what failed */
 	int out_r;                      /* of stdout, and its error */
 	struct gpc_error out_err;

@@ -190,6 +190,16 @@ void gpc_hint(struct gpc_error *err, const char *fmt, ...)
 	memcpy(err->hint, hint, sizeof(hint));
 }
 
+void gpc_hint_then(struct gpc_error *err, const char *text)
+{
+	char before[sizeof(err->hint)];
+
+	if (!err || strstr(err->hint, text))
+		return;
+	memcpy(before, err->hint, sizeof(before));
+	gpc_hint(err, "%s%s%s", before, *before ? "; then " : "", text);
+}
+
 char *gpc_error_words(const struct gpc_error *err)
 {
 	return err->request_id[0] && !strstr(err->msg, err->request_id) ?

@@ -41,6 +41,9 @@ struct gpc_error {
 	int http;               /* HTTP status behind it, or 0 */
 	int retry_after_ms;     /* what the service asked for, or 0; GPC_NEVER_MS:
 	                         * that waits in vain, somebody has to do something */
+	bool passes;            /* a service was out of reach or overloaded, or our
+	                         * credentials have ended: what was asked for is none
+	                         * the worse, and the same may work later */
 	char request_id[64];
 	char msg[768];
 	char hint[1024];         /* what to do next; may be empty */
@@ -61,6 +64,8 @@ int gpc_wrap(struct gpc_error *err, int r, const char *fmt, ...)
 int gpc_recode(struct gpc_error *err, enum gpc_code code);
 /* Sets the line that says what to do next. Call it after gpc_fail. */
 void gpc_hint(struct gpc_error *err, const char *fmt, ...) gpc_printf(2, 3);
+/* The same beside what it says already: "do this; then that". */
+void gpc_hint_then(struct gpc_error *err, const char *text);
 
 /* Its message with the request's id, where that is not in it already; owned. */
 char *gpc_error_words(const struct gpc_error *err);

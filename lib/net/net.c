@@ -46,6 +46,7 @@ void gpc_net_free(struct gpc_net *net)
 		gpc_net_loop_free(net->idle[--net->n_idle]);
 	gpc_net_crew_end(&net->crew);
 	gpc_net_clear_clocks(net);
+	gpc_net_clear_hosts(net);
 	pthread_mutex_destroy(&net->lock);
 	free(net->ca_file);
 	free(net->user_agent);

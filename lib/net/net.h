@@ -16,6 +16,14 @@
  * instead where they are longer, up to 60 s. Each retry takes from a budget (500
  * tokens; 5 a retry, 10 after a timeout; a success gives 1 back).
  *
+ * A net with `patience_ms` also rides out an outage of a service that it has had an
+ * answer from: what may be tried again after no reply, or one of 408, 429 or 5xx, is
+ * tried until nothing has come from that host for so long, whatever that costs of the
+ * budget, with pauses of at most 5 s (20 s where the service wants peace). It is for
+ * who moves much and can wait. A call that fails while its host does well for others
+ * is tried some times more, and one that says its own max_tries no more than that. A
+ * host that never answered gets no patience: it may be a wrong name.
+ *
  * Redirects are never followed: the reply is returned. */
 #pragma once
 #include <stdatomic.h>
@@ -31,6 +39,7 @@ struct gpc_net_settings {
 	const char *user_agent;         /* NULL: "gpucloud" */
 	int max_tries;                  /* of one call; 0 = 5 */
 	int connect_ms, stall_ms;       /* 0 = those of dep/http.h */
+	int64_t patience_ms;            /* with an outage, see above; 0 = none */
 	const struct gpc_cancel *cancel;/* borrowed; may be NULL */
 	const struct gpc_log *log;      /* borrowed; traces at GPC_TRACE */
 };
@@ -135,6 +144,16 @@ void gpc_net_loop_wake(struct gpc_net_loop *loop);
 /* Body bytes that the tries under way have sent: what gpc_net_counts does not have
  * yet. */
 uint64_t gpc_net_loop_sending(const struct gpc_net_loop *loop);
+
+/* The longest outage that is being ridden out, or that was not (over). False: there is
+ * none, or not for long enough to speak of. */
+struct gpc_net_outage {
+	char host[128];                 /* "host:port" */
+	char why[160];                  /* the last failure */
+	int64_t lasts_ms;
+	bool over;                      /* the patience */
+};
+bool gpc_net_outage(struct gpc_net *net, struct gpc_net_outage *ret_o);
 
 struct gpc_net_counts {
 	uint64_t requests, retries, throttled;

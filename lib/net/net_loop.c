@@ -6,7 +6,6 @@
 
 enum {
 	CANCEL_MS = 100,                /* how often a cancel is looked for */
-	TOTAL_MS = 15 * 60 * 1000,
 };
 
 static void add_last(struct gpc_net_tasks *list, struct gpc_net_task *t)
@@ -91,7 +90,8 @@ int gpc_net_loop_add(struct gpc_net_loop *loop, const struct gpc_call *call,
 	struct gpc_reply *ret_reply, gpc_net_done_fn *done, void *done_arg,
 	struct gpc_error *err)
 {
-	int total_ms = call->total_ms > 0 ? call->total_ms : TOTAL_MS;
+	int total_ms = call->total_ms > 0 ? call->total_ms :
+		GPC_NET_TOTAL_MS;
 	struct gpc_net_task *t;
 
 	if (gpc_canceled(loop->net->set.cancel))

@@ -10,10 +10,22 @@
 #define GPC_NET_IDLE_LOOPS 16
 #define GPC_NET_CLOCKS 32
 #define GPC_NET_CREW 4
+#define GPC_NET_HOSTS 32
+#define GPC_NET_TOTAL_MS (15 * 60 * 1000)
 
 struct gpc_net_clock {
 	char *name;                     /* "host:port" */
 	int64_t offset_ms;              /* its clock less ours */
+};
+
+/* Whether a service answers, for who has patience; see net_patience.c. */
+struct gpc_net_host {
+	char *name;                     /* "host:port"; never changes */
+	atomic_uint_fast64_t moved;     /* how often something came from it */
+	atomic_bool down;               /* it fails since since_ms; those under the lock: */
+	int64_t since_ms;               /* by the boot clock */
+	bool said;                      /* to people */
+	char why[160];
 };
 
 struct gpc_net_task;
@@ -46,6 +58,8 @@ struct gpc_net {
 	int64_t offset_ms;              /* of who hands out keys, less our clock */
 	struct gpc_net_clock clocks[GPC_NET_CLOCKS];    /* oldest first */
 	size_t n_clocks;
+	struct gpc_net_host hosts[GPC_NET_HOSTS];       /* stay where they are */
+	size_t n_hosts;
 	struct gpc_net_counts counts;
 	struct gpc_net_loop *idle[GPC_NET_IDLE_LOOPS];
 	size_t n_idle;
@@ -68,6 +82,9 @@ struct gpc_net_task {
 	int64_t deadline_ms, due_ms;
 	bool renew, renewed, skewed, mended;
 	uint64_t delivered;             /* to the sink, since the last rewind */
+	struct gpc_net_host *host;      /* NULL: there is no patience with it */
+	uint64_t moved;                 /* its host's, when it failed last */
+	int failed_alone;               /* while its host did well for others */
 
 	/* Of this try. */
 	struct gpc_request request;
@@ -119,6 +136,16 @@ void gpc_net_clear_clocks(struct gpc_net *net);
 /* net_try.c: signs a copy and sends it. */
 int gpc_net_try(struct gpc_net_task *t, struct gpc_error *err) gpc_must_check;
 void gpc_net_try_clear(struct gpc_net_task *t);
+
+/* net_patience.c. Before a try: finds its host. Whether that has answered, so that it is
+ * waited for. Something came from it. The try failed as in an outage: whether there is
+ * another one, and when (*wait_ms: the pause as it would be). */
+void gpc_net_host_find(struct gpc_net_task *t);
+bool gpc_net_host_known(const struct gpc_net_task *t);
+void gpc_net_host_moves(struct gpc_net_task *t);
+bool gpc_net_host_fails(struct gpc_net_task *t, const struct gpc_error *err,
+	bool wants_peace, int *wait_ms);
+void gpc_net_clear_hosts(struct gpc_net *net);
 
 /* net_retry.c: a try has ended: waits or finishes. */
 void gpc_net_tried(struct gpc_net_task *t, int r, struct gpc_error *err);

@@ -213,7 +213,19 @@ static void again_now(struct gpc_net_task *t, const struct gpc_error *err,
 	gpc_net_wait(t, 0);
 }
 
-static void again_later(struct gpc_net_task *t, int r, int base_ms,
+/* What stays away may do so for longer than one call is allowed to take. */
+static bool rides_out(struct gpc_net_task *t, int base_ms,
+	const struct gpc_error *err, int *wait)
+{
+	if (!gpc_net_host_fails(t, err, base_ms == THROTTLED_BASE_MS, wait))
+		return false;
+	if (t->call.total_ms <= 0)
+		t->deadline_ms = gpc_boot_ms() + *wait + GPC_NET_TOTAL_MS;
+	return true;
+}
+
+/* outage: it failed as everything does that its host is asked. */
+static void again_later(struct gpc_net_task *t, int r, int base_ms, bool outage,
 	struct gpc_error *err)
 {
 	struct gpc_net *net = t->loop->net;
@@ -221,11 +233,21 @@ static void again_later(struct gpc_net_task *t, int r, int base_ms,
 	int cost = r == -GPC_ETIMEOUT ? COST_TIMEOUT : COST;
 	int wait = next_pause(t, base_ms, err->retry_after_ms);
 	gpc_autostr *name = gpc_net_name(t);
+	bool patient = outage && gpc_net_host_known(t);
 	char shown[32];
 
-	if (t->tries >= tries_of(t) || is_stuck(t) ||
-		now + wait >= t->deadline_ms || !pay(net, cost)) {
+	err->passes = true;
+	if (is_stuck(t) || (patient ? !rides_out(t, base_ms, err, &wait) :
+		t->tries >= tries_of(t) || !pay(net, cost)) ||
+		now + wait >= t->deadline_ms) {
 		fail(t, r, err);
+		return;
+	}
+	if (patient) {
+		gpc_log(net->set.log, GPC_VERBOSE, "%s: %s; try %d in %s", name,
+			err->msg, t->tries + 1, gpc_format_duration(wait, shown,
+			sizeof(shown)));
+		gpc_net_wait(t, now + wait);
 		return;
 	}
 	gpc_log(net->set.log, GPC_VERBOSE, "%s: %s; try %d of %d in %s", name,
@@ -257,12 +279,14 @@ static void lost(struct gpc_net_task *t, int r, struct gpc_error *err)
 	if (t->stopped) {
 		gpc_net_finish(t, r, err);
 	} else if (t->x.lasting || !gpc_code_retryable(err->code)) {
+		/* even a certificate: somebody else may have answered */
+		err->passes = gpc_code_retryable(err->code) && !unclear;
 		fail(t, r, err);
 	} else if (unclear) {
 		warn_unclear(err);
 		fail(t, r, err);
 	} else {
-		again_later(t, r, BASE_MS, err);
+		again_later(t, r, BASE_MS, true, err);
 	}
 }
 
@@ -293,9 +317,17 @@ static void throttled(struct gpc_net_task *t)
 	pthread_mutex_unlock(&net->lock);
 }
 
+/* Rather the service itself than what it was asked for. */
+static bool is_overloaded(int status, enum gpc_net_verdict verdict)
+{
+	return verdict == GPC_NET_THROTTLED || (verdict == GPC_NET_RETRY &&
+		(status >= 500 || status == 429 || status == 408));
+}
+
 static void refused(struct gpc_net_task *t, enum gpc_net_verdict verdict,
 	struct gpc_error *err)
 {
+	bool outage = is_overloaded(t->reply.status, verdict);
 	int r;
 
 	if (err->code == GPC_OK)
@@ -306,9 +338,9 @@ static void refused(struct gpc_net_task *t, enum gpc_net_verdict verdict,
 	fill_error(t, err);
 	if (verdict == GPC_NET_THROTTLED) {
 		throttled(t);
-		again_later(t, r, THROTTLED_BASE_MS, err);
+		again_later(t, r, THROTTLED_BASE_MS, outage, err);
 	} else if (verdict == GPC_NET_RETRY && t->call.repeatable) {
-		again_later(t, r, BASE_MS, err);
+		again_later(t, r, BASE_MS, outage, err);
 	} else if (is_stuck(t)) {
 		fail(t, r, err);
 	} else if (verdict == GPC_NET_RENEW && t->call.sign && !t->renewed) {
@@ -323,6 +355,8 @@ static void refused(struct gpc_net_task *t, enum gpc_net_verdict verdict,
 	} else {
 		if (verdict == GPC_NET_RETRY && !err->hint[0])
 			warn_unclear(err);
+		err->passes = verdict == GPC_NET_RENEW ||
+			verdict == GPC_NET_SKEWED;
 		fail(t, r, err);
 	}
 }
@@ -339,6 +373,8 @@ void gpc_net_tried(struct gpc_net_task *t, int r, struct gpc_error *err)
 	t->reply.tries = t->tries + t->resent;
 	verdict = t->call.judge ? t->call.judge(t->call.arg, &t->reply, err) :
 		gpc_net_judge_status(&t->reply, err);
+	if (!is_overloaded(t->reply.status, verdict))
+		gpc_net_host_moves(t);
 	if (verdict == GPC_NET_DONE) {
 		earn(t->loop->net);
 		gpc_net_finish(t, 0, err);

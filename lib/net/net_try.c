@@ -62,6 +62,7 @@ static int take(struct gpc_net_task *t, const void *data, size_t n,
 		return r;
 	if (t->sinking) {
 		t->delivered += n;
+		gpc_net_host_moves(t);
 		return t->call.sink(t->call.arg, data, n, err);
 	}
 	if (n > t->reply.body.max - t->reply.body.len)
@@ -131,10 +132,14 @@ static int make_request(struct gpc_net_task *t, struct gpc_error *err)
 		r = call->rewind(call->arg, &t->request, err);
 		t->delivered = 0;
 	}
-	if (r == 0 && call->sign)
+	if (r == 0 && call->sign) {
 		r = call->sign(call->arg, &t->request,
 			gpc_net_host_now_ms(t->loop->net, &t->request.url),
 			t->renew, err);
+		/* Nobody has seen the request, let alone refused it. */
+		if (r < 0)
+			err->passes = r == -GPC_EAUTH || gpc_code_retryable(-r);
+	}
 	t->renew = false;
 	return r;
 }
@@ -169,6 +174,7 @@ int gpc_net_try(struct gpc_net_task *t, struct gpc_error *err)
 	r = make_request(t, err);
 	if (r < 0)
 		return r;
+	gpc_net_host_find(t);
 	t->began_ms = gpc_boot_ms();
 	left_ms = t->deadline_ms - t->began_ms;
 	if (t->call.try_ms > 0 && t->call.try_ms < left_ms)

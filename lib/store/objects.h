@@ -132,6 +132,10 @@ int gpc_objects_end(struct gpc_objects *o, struct gpc_net_loop *loop, const char
 	const char *upload, const struct gpc_object_part *parts, int n,
 	const struct gpc_object_options *options, gpc_object_done_fn *done, void *arg,
 	struct gpc_error *err) gpc_must_check;
+/* The service's id of an upload in parts, of the name that gpc_objects_begin gives it,
+ * which says also whether its parts and whole tell their sums (ret_summed may be NULL).
+ * Borrowed; NULL for NULL. */
+const char *gpc_objects_upload_id(const char *upload, bool *ret_summed);
 /* Nothing of it stays; one that is not there is no failure. */
 int gpc_objects_drop(struct gpc_objects *o, struct gpc_net_loop *loop,
 	const char *key, const char *upload, gpc_object_done_fn *done, void *arg,

@@ -34,10 +34,6 @@ void gpc_objects_task_free(struct gpc_objects_task *t);
 void gpc_objects_tasks_free(struct gpc_bucket *b);
 /* Whether a service can have such a key. GPC_EPROTO. */
 int gpc_objects_check_key(const char *key, struct gpc_error *err) gpc_must_check;
-/* The service's id of an upload in parts, of the name that gpc_objects_begin gives it,
- * which says also whether its parts and whole tell their sums (ret_summed may be NULL).
- * Borrowed; NULL for NULL. */
-const char *gpc_objects_upload_id(const char *upload, bool *ret_summed);
 /* Another request; that of before is cleared. key: NULL for the bucket. */
 int gpc_objects_task_op(struct gpc_objects_task *t, const char *method,
 	const char *key, struct gpc_error *err) gpc_must_check;

@@ -59,7 +59,7 @@ void gpc_ask_cut(struct gpc_ask *a)
 	struct gpc_move *m = a->m;
 
 	if (m->way == &gpc_move_down && a->piece >= 0 && m->n > 1 && a->got > 0 &&
-		m->r == 0 && !m->again)
+		(m->r == 0 || m->err.passes) && !m->again)
 		gpc_move_note(m, a->piece);
 	gpc_ask_free(a);
 }
@@ -71,6 +71,7 @@ void gpc_ask_done(void *arg, int r, const struct gpc_object_result *result,
 	struct gpc_move *m = a->m;
 	struct gpc_transfer *t = m->t;
 	struct gpc_error own = {0};
+	bool goes_on;
 
 	if (r < 0 && gpc_transfer_canceled(t)) {
 		gpc_ask_cut(a);         /* the rest is gpc_transfer_cut's */
@@ -80,7 +81,11 @@ void gpc_ask_done(void *arg, int r, const struct gpc_object_result *result,
 		r = a->over(a, result, &own);
 		err = &own;
 	}
-	gpc_ask_free(a);
+	goes_on = r < 0 ? err->passes : m->r < 0;
+	if (goes_on)
+		gpc_ask_cut(a);
+	else
+		gpc_ask_free(a);
 	if (r < 0)
 		gpc_move_fail(m, r, err);
 	gpc_move_settle(m);

@@ -1,5 +1,6 @@
 /* The life of a move: it is opened, its pieces are moved, its end is made sure of, and
- * it is told; or it fails, and nothing of it stays; or it is cut short. */
+ * it is told; or it fails, and nothing of it stays, unless it can go on when what was out
+ * of reach is back; or it is cut short. */
 #include <string.h>
 
 #include "base/fd.h"
@@ -68,7 +69,7 @@ void gpc_move_free(struct gpc_move *m)
 	free(m->pieces);
 	free(m->parts);
 	free(m->upload);
-	free(m->stale);
+	gpc_strv_clear(&m->strays);
 	free(m->source.version);
 	gpc_close(&m->source.fd);
 	gpc_place_close(&m->place);
@@ -90,6 +91,32 @@ static void count_end(struct gpc_move *m)
 	c->failed++;
 	c->bytes -= m->counted;
 	c->resumed -= m->resumed;
+	if (m->stays)
+		c->kept += m->counted;
+}
+
+/* Whether the next try can build on something. What an earlier one left and nobody has
+ * looked at yet is as good as it was. */
+static bool can_go_on(const struct gpc_move *m)
+{
+	bool some = !m->begun && gpc_notes_size(&m->notes) > 0;
+
+	for (int i = 0; m->n > 1 && i < m->n; i++)
+		some |= m->pieces[i].done > 0;
+	return m->notes.fd >= 0 && some;
+}
+
+void gpc_move_end_notes(struct gpc_move *m)
+{
+	if (m->stays || (m->upload && !m->ended)) {
+		gpc_notes_close(&m->notes);
+	} else if (m->strays.n) {
+		gpc_set_str(&m->upload, NULL);
+		gpc_move_begin_notes(m);
+		gpc_notes_close(&m->notes);
+	} else {
+		gpc_notes_drop(&m->notes);
+	}
 }
 
 static void tell(struct gpc_move *m)
@@ -97,9 +124,13 @@ static void tell(struct gpc_move *m)
 	gpc_autostr *from = m->r < 0 ? gpc_move_from(m) : NULL;
 	struct gpc_transfer *t = m->t;
 
-	gpc_notes_drop(&m->notes);
-	gpc_place_drop(&m->place);      /* what has its name is no temporary */
+	gpc_move_end_notes(m);
+	if (!m->stays)                  /* what has its name is no temporary */
+		gpc_place_drop(&m->place);
 	count_end(m);
+	if (m->stays)
+		gpc_hint_then(&m->err, "the same command goes on where this "
+			"one was");
 	if (m->r < 0)
 		m->r = gpc_wrap(&m->err, m->r, "%s", from);
 	if (t->set.done)
@@ -116,6 +147,16 @@ static bool is_forgotten(const struct gpc_move *m, int r)
 	return r == -GPC_ENOTFOUND && m->upload && m->resumed > 0;
 }
 
+/* There are no credentials for any other either, or nobody to ask. */
+static bool is_for_all(const struct gpc_move *m, int r, const struct gpc_error *err)
+{
+	struct gpc_net_outage o;
+
+	if (r == -GPC_EAUTH)
+		return err->http == 0 || err->passes;
+	return err->passes && gpc_net_outage(m->t->net, &o) && o.over;
+}
+
 void gpc_move_fail(struct gpc_move *m, int r, const struct gpc_error *err)
 {
 	if (m->r < 0 || m->again)
@@ -128,8 +169,7 @@ void gpc_move_fail(struct gpc_move *m, int r, const struct gpc_error *err)
 	}
 	m->err = *err;
 	m->r = m->way->failed ? m->way->failed(m, r, &m->err) : r;
-	/* Nobody asked a service: there are no credentials for any other either. */
-	if (r == -GPC_EAUTH && err->http == 0)
+	if (is_for_all(m, r, err))
 		gpc_transfer_stop(m->t, r, err);
 }
 
@@ -176,7 +216,9 @@ void gpc_move_settle(struct gpc_move *m)
 	}
 	if (m->r == 0 && m->left == 0 && !m->ended)
 		end(m);
-	if (m->running == 0 && m->r < 0 && m->upload && !m->dropping) {
+	if (m->running == 0 && m->r < 0 && !m->dropping)
+		m->stays = m->err.passes && can_go_on(m);
+	if (m->running == 0 && m->r < 0 && m->upload && !m->stays && !m->dropping) {
 		m->dropping = true;
 		gpc_move_drop(m, m->upload, m->t->loop);
 	}
@@ -188,19 +230,13 @@ void gpc_move_settle(struct gpc_move *m)
 
 void gpc_move_cut(struct gpc_move *m, struct gpc_net_loop *loop)
 {
-	/* What an earlier try left and nobody has looked at yet is as good as it was. */
-	bool some = !m->begun && gpc_notes_size(&m->notes) > 0;
-
-	for (int i = 0; m->n > 1 && i < m->n; i++)
-		some |= m->pieces[i].done > 0;
-	if (m->notes.fd < 0 || !some || m->r < 0) {
-		gpc_notes_drop(&m->notes);
+	m->stays = can_go_on(m) && (m->r == 0 || m->err.passes);
+	if (!m->stays) {
 		gpc_place_drop(&m->place);
 		if (m->upload)
 			gpc_move_drop(m, m->upload, loop);
 	}
-	if (m->stale)
-		gpc_move_drop(m, m->stale, loop);
+	gpc_move_drop_strays(m, loop);
 }
 
 /* --- its beginning ----------------------------------------------------------- */
@@ -214,8 +250,8 @@ void gpc_move_open(struct gpc_move *m)
 		gpc_move_fail(m, r, &err);
 	else if (r == 1)
 		m->ended = true;
-	else if (m->stale)
-		gpc_move_drop(m, m->stale, m->t->loop);
+	else
+		gpc_move_drop_strays(m, m->t->loop);
 	gpc_move_settle(m);
 }
 

@@ -66,6 +66,7 @@ struct gpc_move {
 	int running;                    /* requests */
 	bool alone;                     /* one request at a time, for now */
 	bool ended, again, dropping;
+	bool stays;                     /* it failed, or was cut, but can go on */
 	bool begun;                     /* its notes are of this try */
 	int again_n;
 	uint64_t told_size;             /* as counted in all_bytes */
@@ -74,7 +75,7 @@ struct gpc_move {
 	struct gpc_place place;
 	struct gpc_notes notes;
 	char *upload;                   /* in parts, under this id */
-	char *stale;                    /* one of an earlier try, to be dropped */
+	struct gpc_strv strays;         /* those of earlier tries, to be dropped */
 	struct gpc_object_part *parts;  /* while it ends */
 	int r;                          /* the first failure */
 	struct gpc_error err;
@@ -88,7 +89,7 @@ struct gpc_ask {
 	struct gpc_object_get get;
 	struct gpc_object_options options;
 	struct gpc_body body;
-	char *memory;                   /* what it holds */
+	char *memory;                   /* what it holds; the upload that it drops */
 	uint64_t held;
 	uint64_t got;                   /* bytes, of a get */
 	/* What a success means; NULL: nothing more. */
@@ -148,6 +149,8 @@ void gpc_move_settle(struct gpc_move *m);
 /* Cut short: what can go on stays, with its notes; what cannot goes. Uploads in parts
  * are dropped on the loop. */
 void gpc_move_cut(struct gpc_move *m, struct gpc_net_loop *loop);
+/* The end of its notes: they stay while they name what can go on or is to be dropped. */
+void gpc_move_end_notes(struct gpc_move *m);
 void gpc_move_free(struct gpc_move *m);
 void gpc_transfer_item_clear(struct gpc_transfer_item *item);
 
@@ -181,7 +184,8 @@ struct gpc_ask *gpc_ask_new(struct gpc_move *m, int piece);
 void gpc_ask_free(struct gpc_ask *a);
 int gpc_ask_hold(struct gpc_ask *a, uint64_t bytes, struct gpc_error *err)
 	gpc_must_check;
-/* Frees one that nobody will tell of, and notes what a download has got. */
+/* Frees one of what is cut short or goes on another time, and notes what a download
+ * has got. */
 void gpc_ask_cut(struct gpc_ask *a);
 /* The gpc_object_done_fn of all; arg is the ask. */
 void gpc_ask_done(void *arg, int r, const struct gpc_object_result *result,
@@ -211,8 +215,10 @@ int gpc_move_begin(struct gpc_move *m, struct gpc_error *err) gpc_must_check;
 /* The whole in one request, or a part, from a's body; a is gone on failure. */
 int gpc_move_put(struct gpc_ask *a, struct gpc_error *err) gpc_must_check;
 int gpc_move_end_parts(struct gpc_move *m, struct gpc_error *err) gpc_must_check;
-/* Removes an upload in parts; what fails of it is told as a warning. */
+/* Removes an upload in parts: m's own, or one of its strays, which are forgotten then.
+ * What fails of it is told as a warning. */
 void gpc_move_drop(struct gpc_move *m, const char *upload, struct gpc_net_loop *loop);
+void gpc_move_drop_strays(struct gpc_move *m, struct gpc_net_loop *loop);
 /* The names of both ends, for people; owned. */
 char *gpc_move_from(const struct gpc_move *m);
 char *gpc_move_to(const struct gpc_move *m);

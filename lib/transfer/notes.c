@@ -17,7 +17,7 @@
 #include "base/str.h"
 
 #define FIRST GPC_NOTES_FIRST
-enum { TEXT_MAX = 1024, SUM_DIGITS = 16 };
+enum { TEXT_MAX = 1024, SUM_DIGITS = 16, STRAYS_MAX = 8 };
 
 /* --- reading ----------------------------------------------------------------- */
 
@@ -102,11 +102,15 @@ static bool read_piece(struct gpc_str line, const struct gpc_notes_shape *s,
 	return true;
 }
 
-static bool read_upload(struct gpc_str line, char **upload)
+/* "WORD <id>"; false: it is another line. *ret_ok: the id is one. */
+static bool read_id(struct gpc_str line, const char *word, char **ret_id, bool *ret_ok)
 {
-	line.ptr += strlen("upload ");
-	line.len -= strlen("upload ");
-	return !*upload && read_text(line, upload);
+	size_t n = strlen(word);
+
+	if (line.len <= n || memcmp(line.ptr, word, n) != 0)
+		return false;
+	*ret_ok = read_text((struct gpc_str){ line.ptr + n, line.len - n }, ret_id);
+	return true;
 }
 
 /* The next whole line; false at the end, or in one that was being written. */
@@ -121,27 +125,50 @@ static bool next_line(const char *text, size_t n, size_t *at, struct gpc_str *re
 	return true;
 }
 
-static bool names_upload(struct gpc_str line)
+static void add_stray(struct gpc_strv *strays, char *owned)
 {
-	return line.len > 7 && memcmp(line.ptr, "upload ", 7) == 0;
+	if (owned && strays->n < STRAYS_MAX)
+		gpc_strv_take(strays, owned);
+	else
+		free(owned);
 }
 
-/* Notes of something else: all that counts is an upload which they name. */
-static char *find_upload(const char *text, size_t n)
+/* A line about an upload; false: it is none. */
+static bool read_upload(struct gpc_str line, char **upload, struct gpc_strv *strays,
+	bool *ret_ok)
+{
+	char *id = NULL;
+
+	if (read_id(line, "left ", &id, ret_ok)) {
+		add_stray(strays, id);
+		return true;
+	}
+	if (!read_id(line, "upload ", &id, ret_ok))
+		return false;
+	*ret_ok = *ret_ok && !*upload;
+	if (*ret_ok)
+		*upload = id;
+	else
+		free(id);
+	return true;
+}
+
+/* Notes of something else: all that counts are the uploads which they name. */
+static void find_uploads(const char *text, size_t n, struct gpc_strv *strays)
 {
 	struct gpc_str line;
 	char *upload = NULL;
+	bool ok = true;
 
 	if (n < strlen(FIRST) || memcmp(text, FIRST, strlen(FIRST)) != 0)
-		return NULL;
-	for (size_t at = 0; next_line(text, n, &at, &line);)
-		if (names_upload(line) && read_upload(line, &upload))
-			break;
-	return upload;
+		return;
+	for (size_t at = 0; ok && next_line(text, n, &at, &line);)
+		(void)read_upload(line, &upload, strays, &ok);
+	add_stray(strays, upload);
 }
 
 bool gpc_notes_parse(const char *text, size_t n, const struct gpc_notes_shape *s,
-	struct gpc_piece *pieces, char **ret_upload)
+	struct gpc_piece *pieces, char **ret_upload, struct gpc_strv *strays)
 {
 	size_t at = strlen(s->identity);
 	struct gpc_str line;
@@ -149,12 +176,12 @@ bool gpc_notes_parse(const char *text, size_t n, const struct gpc_notes_shape *s
 	bool ok = true;
 
 	if (n < at || memcmp(text, s->identity, at) != 0) {
-		*ret_upload = find_upload(text, n);
+		find_uploads(text, n, strays);
 		return false;
 	}
 	while (ok && next_line(text, n, &at, &line))
-		ok = names_upload(line) ? read_upload(line, &upload) :
-			read_piece(line, s, pieces);
+		if (!read_upload(line, &upload, strays, &ok))
+			ok = read_piece(line, s, pieces);
 	*ret_upload = upload;
 	return true;
 }
@@ -197,14 +224,14 @@ uint64_t gpc_notes_size(const struct gpc_notes *n)
 }
 
 bool gpc_notes_read(struct gpc_notes *n, const struct gpc_notes_shape *s,
-	struct gpc_piece *pieces, char **ret_upload)
+	struct gpc_piece *pieces, char **ret_upload, struct gpc_strv *strays)
 {
 	gpc_auto(gpc_buf) struct gpc_buf b = { .max = GPC_NOTES_MAX, .soft = true };
 
 	if (gpc_notes_size(n) == 0 || lseek(n->fd, 0, SEEK_SET) < 0 ||
 		gpc_read_fd(n->fd, GPC_NOTES_MAX, n->name, &b, NULL) < 0)
 		return false;
-	return gpc_notes_parse(gpc_buf_str(&b), b.len, s, pieces, ret_upload);
+	return gpc_notes_parse(gpc_buf_str(&b), b.len, s, pieces, ret_upload, strays);
 }
 
 /* Notes that cannot be kept are none: half ones would be worse. */
@@ -215,18 +242,25 @@ static void write_all(struct gpc_notes *n, const struct gpc_buf *b)
 		gpc_notes_drop(n);
 }
 
-void gpc_notes_begin(struct gpc_notes *n, const char *identity, const char *upload)
+static void add_id(struct gpc_buf *b, const char *word, const char *id)
+{
+	gpc_buf_adds(b, word);
+	gpc_percent_encode(b, id, strlen(id), "");
+	gpc_buf_addc(b, '\n');
+}
+
+void gpc_notes_begin(struct gpc_notes *n, const char *identity, const char *upload,
+	const struct gpc_strv *strays)
 {
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
 
 	if (n->fd < 0)
 		return;
 	gpc_buf_adds(&b, identity);
-	if (upload) {
-		gpc_buf_adds(&b, "upload ");
-		gpc_percent_encode(&b, upload, strlen(upload), "");
-		gpc_buf_addc(&b, '\n');
-	}
+	if (upload)
+		add_id(&b, "upload ", upload);
+	for (size_t i = 0; i < strays->n; i++)
+		add_id(&b, "left ", strays->v[i]);
 	if (ftruncate(n->fd, 0) < 0)
 		gpc_notes_drop(n);
 	else

@@ -173,19 +173,19 @@ int gpc_move_resume(struct gpc_move *m, struct gpc_error *err)
 {
 	gpc_autostr *identity = gpc_move_identity(m);
 	const struct gpc_notes_shape s = shape_of(m, identity);
-	char *upload = NULL;
-	bool ok = gpc_notes_read(&m->notes, &s, m->pieces, &upload);
+	gpc_autostr *upload = NULL;
+	bool ok;
 
+	gpc_strv_clear(&m->strays);
+	ok = gpc_notes_read(&m->notes, &s, m->pieces, &upload, &m->strays);
 	m->begun = true;
 	if (ok && (upload != NULL) == s.parts) {
-		m->upload = upload;
+		m->upload = gpc_steal(&upload);
 		count_resumed(m);
 		return 1;
 	}
-	if (s.parts)
-		m->stale = upload;
-	else
-		free(upload);
+	if (!s.parts)
+		gpc_strv_clear(&m->strays);
 	return gpc_move_plan(m, m->size, m->n > 1 ? m->part_size : 0, err);
 }
 
@@ -193,7 +193,7 @@ void gpc_move_begin_notes(struct gpc_move *m)
 {
 	gpc_autostr *identity = gpc_move_identity(m);
 
-	gpc_notes_begin(&m->notes, identity, m->upload);
+	gpc_notes_begin(&m->notes, identity, m->upload, &m->strays);
 	m->begun = true;
 }
 

@@ -33,7 +33,8 @@ static int open_state(const char *path)
 struct gpc_transfer *gpc_transfer_new(const struct gpc_transfer_settings *settings)
 {
 	const struct gpc_net_settings net = { .ca_file = settings->ca_file,
-		.cancel = settings->cancel, .log = settings->log };
+		.cancel = settings->cancel, .log = settings->log,
+		.patience_ms = settings->patience_ms };
 	struct gpc_transfer *t = gpc_alloc(sizeof(*t));
 
 	t->set = *settings;
@@ -309,8 +310,10 @@ static void cut_moves(struct gpc_transfer *t)
 	gpc_net_loop_free(loop);
 	while (t->asks)
 		gpc_ask_free(t->asks);
-	while (t->moves)
+	while (t->moves) {
+		gpc_move_end_notes(t->moves);
 		gpc_move_free(t->moves);
+	}
 }
 
 void gpc_transfer_cut(struct gpc_transfer *t)

@@ -5,8 +5,9 @@
  * follows what the link and the server bear. Memory is bounded whatever is moved. A
  * download is written beside its place and renamed when all of it is there and its
  * checksum is right; an upload becomes visible with its last request. What fails leaves
- * nothing; what is cut short by a signal, a crash or a lost machine goes on where it was
- * when the same is asked again. */
+ * nothing; what is cut short by a signal, a crash or a lost machine, or because a
+ * service was out of reach for too long or credentials ended (err->passes), goes on
+ * where it was when the same is asked again. */
 #pragma once
 #include "base/cancel.h"
 #include "base/err.h"
@@ -42,6 +43,7 @@ struct gpc_transfer_counts {
 	uint64_t all_files, all_bytes;  /* added so far */
 	uint64_t resumed;               /* bytes that an earlier try had moved */
 	uint64_t failed;                /* files */
+	uint64_t kept;                  /* bytes of those, that the next try has */
 	int at_once;                    /* requests now */
 	int64_t began_ms;               /* by the boot clock */
 };
@@ -54,6 +56,7 @@ struct gpc_transfer_settings {
 	const char *state_dir;          /* where uploads note what they have done; NULL:
 	                                 * nothing goes on after an interruption */
 	const char *ca_file;            /* as gpc_net_settings */
+	int64_t patience_ms;            /* the same: with services out of reach */
 	const struct gpc_cancel *cancel;
 	const struct gpc_log *log;
 	/* Each item that came to an end, once, from within a call below (none of which
@@ -77,7 +80,8 @@ struct gpc_net *gpc_transfer_net(struct gpc_transfer *t);
 /* What gpc_transfer_free says of what still runs; nothing can be added afterwards. */
 void gpc_transfer_cut(struct gpc_transfer *t);
 /* Moves the others forward while too many wait. Fails only when nothing can go on
- * (cancelled, no credentials, a full disk); a bad item is told by `done`. */
+ * (cancelled, no credentials, a full disk, the patience is over); a bad item is told by
+ * `done`. */
 int gpc_transfer_add(struct gpc_transfer *t, const struct gpc_transfer_item *item,
 	struct gpc_error *err) gpc_must_check;
 /* Moves what was added forward for up to timeout_ms; returns at once when nothing is

@@ -96,12 +96,32 @@ int gpc_move_end_parts(struct gpc_move *m, struct gpc_error *err)
 	return r < 0 ? r : 1;
 }
 
-static void say_left(const struct gpc_move *m, const struct gpc_error *err)
+/* --- uploads that are not wanted ------------------------------------------------ */
+
+static void say_left(const struct gpc_move *m, const char *upload,
+	const struct gpc_error *err)
 {
 	gpc_autostr *to = gpc_move_to(m);
 
 	gpc_log(m->t->set.log, GPC_WARN, "parts of an upload to %s may stay, and cost, "
-		"until they are removed: %s", to, err->msg);
+		"until they are removed%s: %s (upload %s)", to, m->notes.fd >= 0 ?
+		", as the same transfer will do when it is begun again" : "",
+		err->msg, gpc_objects_upload_id(upload, NULL));
+}
+
+static void forget(struct gpc_move *m, const char *upload)
+{
+	size_t n = 0;
+
+	if (gpc_eq(m->upload, upload))
+		gpc_set_str(&m->upload, NULL);
+	for (size_t i = 0; i < m->strays.n; i++) {
+		if (gpc_eq(m->strays.v[i], upload))
+			free(m->strays.v[i]);
+		else
+			m->strays.v[n++] = m->strays.v[i];
+	}
+	m->strays.n = n;
 }
 
 /* What fails here does not count instead of what went wrong before. */
@@ -111,7 +131,9 @@ static void dropped(void *arg, int r, const struct gpc_object_result *result,
 	struct gpc_ask *a = arg;
 
 	if (r < 0)
-		say_left(a->m, err);
+		say_left(a->m, a->memory, err);
+	else
+		forget(a->m, a->memory);
 	gpc_ask_done(a, 0, result, err);
 }
 
@@ -119,13 +141,21 @@ void gpc_move_drop(struct gpc_move *m, const char *upload, struct gpc_net_loop *
 {
 	struct gpc_ask *a = gpc_ask_new(m, -1);
 	struct gpc_error err = {0};
-	int r = gpc_objects_drop(m->item.to.objects, loop, m->item.to.key, upload,
-		dropped, a, &err);
+	int r;
 
+	a->memory = gpc_strdup(upload);
+	r = gpc_objects_drop(m->item.to.objects, loop, m->item.to.key, upload,
+		dropped, a, &err);
 	if (r < 0) {
-		say_left(m, &err);
+		say_left(m, upload, &err);
 		gpc_ask_free(a);
 	}
+}
+
+void gpc_move_drop_strays(struct gpc_move *m, struct gpc_net_loop *loop)
+{
+	for (size_t i = 0; i < m->strays.n; i++)
+		gpc_move_drop(m, m->strays.v[i], loop);
 }
 
 static char *name_of(const struct gpc_transfer_end *e)

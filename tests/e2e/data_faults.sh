@@ -375,6 +375,110 @@ ok $? "goes on where it was: $(resumed) bytes were there"
 check "to the end" cmp huge int/huge
 is "$(all_files int)" "./huge" "with nothing beside it"
 
+# --- out of reach for a while ----------------------------------------------------------------
+# Both ways at once, so that one outage is enough. set_off UP DOWN [NAME=VALUE…]: an upload
+# and a download are on their way, with two pieces of each through, as $up and $down.
+rm -rf int && mkdir int
+set_off() {
+	so_up=$1
+	so_down=$2
+	shift 2
+	fault '[{"service": "s3", "operation": "UploadPart", "nth": 3, "do": "delay", "seconds": 60,
+		"count": 0}, {"service": "s3", "operation": "GetObject", "nth": 3, "do": "delay",
+		"seconds": 60, "count": 0}]'
+	mark
+	env "$@" "$GPUCLOUD_BIN" data cp huge "$(url s3 "$so_up")" --at-once 2 --json -v \
+		>up.out 2>up.err &
+	up=$!
+	env "$@" "$GPUCLOUD_BIN" data cp "$(url s3 cut/huge)" "$so_down" --at-once 2 --json -v \
+		>down.out 2>down.err &
+	down=$!
+	so_ready() { two_parts && two_gets; }
+	wait_until 60 so_ready
+	ok $? "two pieces are through" || note "$(cat up.err down.err)"
+	no_faults
+}
+away() { control POST "$1" '{"service": "s3"}' >/dev/null; }
+both_say() { grep -Eq "$1" up.err && grep -Eq "$1" down.err; }
+rows() { jq -r 'select(.type == "end") | "\(.files) \(.size_bytes) \(.failed)"' "$1"; }
+
+set_off away/huge int/huge
+away down
+wait_until 60 both_say 'waiting for 127\.0\.0\.1:[0-9]+, for up to 5m: '
+ok $? "it is said what is waited for, and how long" || note "$(cat up.err down.err)"
+wait_until 60 both_say '; try 8 in '
+ok $? "it is tried more often than a command that somebody waits for would"
+away up
+wait $up
+is "$?" 0 "an upload rides out an outage" || note "$(cat up.err)"
+wait $down
+is "$?" 0 "and so does a download" || note "$(cat down.err)"
+is "$(rows up.out) $(rows down.out)" "1 $((80 << 20)) 0 1 $((80 << 20)) 0" "all bytes are counted, once"
+check "and they say that it is over" both_say 'answers again'
+check "the download is right" cmp huge int/huge
+is "$(asked '.operation == "UploadPart" and .status == 200')" 5 "no part was uploaded twice"
+is "$(uploads_open) $(all_files int)" "0 ./huge" "and nothing else is left"
+
+rm -f int/huge
+set_off away/more int/huge GPUCLOUD_DATA_PATIENCE=3s
+away down
+wait $up
+is "$?" 7 "patience that ends: an upload" || note "$(cat up.err)"
+wait $down
+is "$?" 7 "and a download" || note "$(cat down.err)"
+check "which says that it goes on" both_say 'hint: .*goes on where this one was'
+like "$(cat up.out)" '"type":"failed".*"hint":"[^"]*goes on where' "also with --json"
+is "$(uploads_open) $(all_files int | wc -l)" "1 2" "what was uploaded and downloaded stays"
+run gpc data cp huge "$(url s3 away/more)"
+is "$rc $(uploads_open)" "7 1" "also after a try in vain" || note "$err"
+away up
+mark
+run gpc data cp huge "$(url s3 away/more)" --json
+is "$rc $(uploads_open)" "0 0" "then the upload goes on" || note "$err"
+[ "$(resumed)" -ge $((32 << 20)) ]
+ok $? "where it was: $(resumed) bytes were there"
+[ "$(asked '.operation == "UploadPart"')" -le 3 ]
+ok $? "and sends no more than the rest"
+run gpc data cp "$(url s3 cut/huge)" int/huge --json
+is "$rc" 0 "and the download" || note "$err"
+[ "$(resumed)" -ge $((32 << 20)) ]
+ok $? "where it was: $(resumed) bytes were there"
+check "which is right" cmp huge int/huge
+
+# Keys that end on the way.
+control POST keys '{"cloud": "aws", "id": "ASIAMID", "secret": "mid", "token": "mid"}' >/dev/null
+rm -f int/huge
+set_off away/keys int/huge AWS_ACCESS_KEY_ID=ASIAMID AWS_SECRET_ACCESS_KEY=mid AWS_SESSION_TOKEN=mid
+control POST expire '{"id": "ASIAMID"}' >/dev/null
+away down # so that what is delayed is asked again
+away up
+wait $up
+is "$?" 4 "a token that expires on the way: an upload" || note "$(cat up.err)"
+wait $down
+is "$?" 4 "and a download" || note "$(cat down.err)"
+check "it says what to do, and that it goes on then" both_say \
+	'hint: log in again; .*; then the same command goes on where this one was'
+is "$(uploads_open)" 1 "what was uploaded stays"
+run gpc data cp huge "$(url s3 away/keys)" --json
+is "$rc $(uploads_open)" "0 0" "with new keys the upload goes on" || note "$err"
+[ "$(resumed)" -ge $((32 << 20)) ]
+ok $? "where it was: $(resumed) bytes were there"
+
+# What is refused for good goes, unless that is refused as well.
+fault '[{"service": "s3", "operation": "UploadPart", "nth": 3, "do": "error", "status": 403,
+	"code": "AccessDenied", "count": 0}, {"service": "s3", "operation": "AbortMultipartUpload",
+	"do": "error", "status": 403, "code": "AccessDenied", "count": 0}]'
+run gpc data cp huge "$(url s3 away/denied)" --at-once 1
+is "$rc" 4 "an upload is denied, and its end as well" || note "$err"
+left=$(control GET 'objects?sha256=0' | jq -r '.uploads[].id')
+like "$err" "warning: parts of an upload to s3://bucket/away/denied may stay, .*upload $left" \
+	"which upload stays is said"
+no_faults
+run gpc data cp huge "$(url s3 away/denied)" --json
+is "$rc $(uploads_open)" "0 0" "the same command goes on with it" || note "$err"
+[ "$(resumed)" -ge $((32 << 20)) ]
+ok $? "where it was: $(resumed) bytes were there"
+
 # --- on a terminal ----------------------------------------------------------------------------
 fault '{"service": "s3", "operation": "GetObject", "do": "trickle", "rate": 8000000, "count": 0}'
 for columns in 40 80 200; do

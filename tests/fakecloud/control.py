@@ -56,6 +56,15 @@ class Control:
         self.world.faults.clear()
         return {}
 
+    def post_down(self, args):
+        """{"service": NAME}: nothing listens there any more, until it is up again."""
+        self.server.take_down(args["service"])
+        return {}
+
+    def post_up(self, args):
+        self.server.bring_back(args["service"])
+        return {}
+
     def get_settings(self, args):
         return self.world.settings
 

@@ -31,6 +31,8 @@ class Server:
         self.stopping = threading.Event()
         self.late = []  # timers of puts that have not landed
         self.connections = 0
+        self.open = {}  # connections: socket -> the service's name
+        self.down = {}  # (service, scheme) -> a socket that keeps its port
         self.urls = {"http": {}, "https": {}}
         self.hosts = [(re.compile(p), s) for s in services for p in getattr(s, "hosts", ())]
 
@@ -55,6 +57,36 @@ class Server:
         self.selector.register(listener, selectors.EVENT_READ, (service.name, "http"))
         return "http://%s:%d" % (self.host, listener.getsockname()[1])
 
+    def take_down(self, name):
+        """The service is gone: its connections break, new ones are refused. Its ports stay
+        its own, so that nobody else gets them meanwhile."""
+        for key in list(self.selector.get_map().values()):
+            if key.data[0] != name:
+                continue
+            self.selector.unregister(key.fileobj)
+            place = key.fileobj.getsockname()
+            key.fileobj.close()
+            keeper = socket.socket()
+            keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            keeper.bind(place)
+            self.down[key.data] = keeper
+        for sock, of in list(self.open.items()):
+            if of == name:
+                linger(sock)
+                try:
+                    sock.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
+
+    def bring_back(self, name):
+        for key, keeper in list(self.down.items()):
+            if key[0] != name:
+                continue
+            del self.down[key]
+            keeper.listen(256)
+            keeper.setblocking(False)
+            self.selector.register(keeper, selectors.EVENT_READ, key)
+
     def run(self):
         while not self.stopping.is_set():
             for key, _ in self.selector.select(0.2):
@@ -78,12 +110,14 @@ class Server:
             if scheme == "https":
                 sock = self.tls.wrap_socket(sock, server_side=True)
             self.connections += 1
+            self.open[sock] = name
             self.converse(sock, name, scheme == "https", self.connections)
         except (Closed, Failure, OSError, ssl.SSLError):
             pass
         except Broken:
             linger(sock)
         finally:
+            self.open.pop(sock, None)
             sock.close()
 
     def converse(self, sock, name, tls, number):
@@ -174,7 +208,7 @@ class Server:
         if do in ("error", "throttle", "reset", "hang", "error-200") and not fault.get("effect"):
             return self.refuse(connection, request, service, fault)
         if do == "delay":
-            self.wait(fault.get("seconds", 1))
+            self.wait(fault.get("seconds", 1), service)
         service.authenticate(request)
         if self.world.ec2.is_cut_off(request.identity, service.name):
             return LOST
@@ -215,7 +249,7 @@ class Server:
 
     def spoil(self, request, service, fault):
         if fault.do == "hang":
-            self.wait(fault.get("seconds", 3600))
+            self.wait(fault.get("seconds", 3600), service)
         if fault.do in ("hang", "reset"):
             return LOST
         status = fault.get("status", 200 if fault.do == "error-200" else 503)
@@ -256,9 +290,11 @@ class Server:
         elif found:
             self.world.rewrite(bucket, found, fault.get("size", len(found.blob)))
 
-    def wait(self, seconds):
+    def wait(self, seconds, service):
         end = time.monotonic() + seconds
         while time.monotonic() < end and not self.stopping.is_set():
+            if (service.name, "http") in self.down:
+                raise Broken()
             time.sleep(min(STEP, seconds))
 
     def send(self, connection, request, answer, service, fault):

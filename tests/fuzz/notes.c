@@ -19,10 +19,14 @@ static void parse(const char *text, size_t n, bool parts)
 	const struct gpc_notes_shape s = { .identity = GPC_NOTES_FIRST, .size = SIZE,
 		.part_size = PART, .n = PIECES, .parts = parts };
 	struct gpc_piece pieces[PIECES] = {{0}};
+	gpc_auto(gpc_strv) struct gpc_strv strays = {0};
 	gpc_autostr *upload = NULL;
 
-	(void)gpc_notes_parse(text, n, &s, pieces, &upload);
+	(void)gpc_notes_parse(text, n, &s, pieces, &upload, &strays);
 	check_text(upload);
+	fuzz_check(strays.n <= 8, "%zu strays", strays.n);
+	for (size_t i = 0; i < strays.n; i++)
+		check_text(strays.v[i]);
 	for (int i = 0; i < PIECES; i++) {
 		struct gpc_piece *p = &pieces[i];
 		uint64_t size = i < PIECES - 1 ? PART : SIZE - i * PART;

@@ -624,7 +624,8 @@ static int over(const struct gpc_piece *pieces, int n)
 }
 
 /* Parses notes of three pieces of 10, 10 and 5 bytes; returns how many are over. */
-static int parse(const char *text, bool parts, char **upload, uint64_t *some)
+static int parse(const char *text, bool parts, char **upload, struct gpc_strv *strays,
+	uint64_t *some)
 {
 	struct gpc_notes_shape s = { .identity = HEAD, .size = 25, .part_size = 10,
 		.n = 3, .parts = parts };
@@ -633,7 +634,7 @@ static int parse(const char *text, bool parts, char **upload, uint64_t *some)
 	int n;
 
 	*upload = NULL;
-	ok = gpc_notes_parse(text, strlen(text), &s, pieces, upload);
+	ok = gpc_notes_parse(text, strlen(text), &s, pieces, upload, strays);
 	n = ok ? over(pieces, 3) : -1;
 	*some = pieces[0].done + pieces[1].done + pieces[2].done;
 	for (int i = 0; i < 3; i++)
@@ -644,7 +645,7 @@ static int parse(const char *text, bool parts, char **upload, uint64_t *some)
 TEST(notes_are_read_as_if_anybody_wrote_them)
 {
 	static const struct { const char *text; bool parts; int over; uint64_t some;
-		const char *upload; } cases[] = {
+		const char *upload, *strays; } cases[] = {
 		{HEAD "0 10" SUMS "-\n2 5" SUMS "-\n", false, 2, 15, NULL},
 		{HEAD "0 4" SUMS "-\n0 9" SUMS "-\n", false, 0, 9, NULL},
 		{HEAD "0 9" SUMS "-\n0 4" SUMS "-\n", false, 0, 9, NULL},
@@ -669,20 +670,30 @@ TEST(notes_are_read_as_if_anybody_wrote_them)
 		{HEAD "\n0 10" SUMS "-\n", false, 0, 0, NULL},
 		{HEAD, false, 0, 0, NULL},
 		/* Of another transfer only the upload counts. */
-		{GPC_NOTES_FIRST "from b\nupload x\n0 10" SUMS "e\n", true, -1, 0, "x"},
+		{GPC_NOTES_FIRST "from b\nupload x\n0 10" SUMS "e\n", true, -1, 0, NULL,
+			"x"},
+		{GPC_NOTES_FIRST "from b\nupload x\nleft y\n", true, -1, 0, NULL, "y x"},
+		/* What could not be dropped is named beside it, and alone. */
+		{HEAD "upload u\nleft a%2Fb\nleft c\n0 10" SUMS "e\n", true, 1, 10, "u",
+			"a/b c"},
+		{HEAD "left a\n", true, 0, 0, NULL, "a"},
+		{HEAD "upload u\nleft a%0Ab\n0 10" SUMS "e\n", true, 0, 0, "u"},
 		{"other\nupload x\n", true, -1, 0, NULL},
 		{"", false, -1, 0, NULL},
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		gpc_autostr *upload = NULL;
+		gpc_auto(gpc_strv) struct gpc_strv strays = {0};
+		gpc_autostr *upload = NULL, *all = NULL;
 		uint64_t some;
-		int n = parse(cases[i].text, cases[i].parts, &upload, &some);
+		int n = parse(cases[i].text, cases[i].parts, &upload, &strays, &some);
 
+		all = gpc_strv_join(&strays, " ");
 		if (n != cases[i].over || some != cases[i].some ||
-			!gpc_eq(upload, cases[i].upload))
-			fail_msg("%zu: %d over, %d bytes, upload %s", i, n, (int)some,
-				upload ? upload : "(none)");
+			!gpc_eq(upload, cases[i].upload) ||
+			!gpc_eq(all, cases[i].strays ? cases[i].strays : ""))
+			fail_msg("%zu: %d over, %d bytes, upload %s, strays %s", i, n,
+				(int)some, upload ? upload : "(none)", all);
 	}
 }
 
