@@ -14,7 +14,8 @@ static const enum gpc_check_state as_row[] = {
 static void take(const char *provider, struct gpc_check_line *l,
 	struct gpc_check_row *row)
 {
-	row->name = row->own_name = gpc_format("%s %s", provider, l->what);
+	row->name = row->own_name = gpc_format("%s %s%s%s", provider, l->what,
+		l->where ? " " : "", l->where ? l->where : "");
 	row->found = gpc_steal(&l->found);
 	if (l->state != GPC_LINE_GOOD)
 		gpc_check_failed(row, &l->why);

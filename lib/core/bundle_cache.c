@@ -183,8 +183,11 @@ static int make(struct gpc_session *s, struct gpc_bundle_cached *b,
 {
 	struct gpc_bundle_facts facts;
 	struct stat st;
-	int r = gpc_bundle_write(s->place.self_path, b->path, &facts, err);
+	int r;
 
+	/* Seconds, in which nothing else would be said. */
+	gpc_log(s->log, GPC_INFO, "packing gpucloud for the machines of jobs, once");
+	r = gpc_bundle_write(s->place.self_path, b->path, &facts, err);
 	gpc_close(&b->fd);
 	if (r == 0)
 		r = open_file(b, &st, err);

@@ -21,6 +21,7 @@
 #include "provider/aws_params.h"
 #include "provider/aws_quota.h"
 #include "provider/aws_regions.h"
+#include "provider/aws_reserved.h"
 #include "provider/aws_setup.h"
 #include "provider/aws_side.h"
 #include "provider/aws_tables.h"
@@ -108,8 +109,12 @@ static int aws_offers(struct gpc_provider *p, const struct gpc_ask *ask,
 		return r;
 	if (ask->region && gpc_aws_sells_in(ask->region))
 		gpc_strv_add(&one, ask->region);
-	return gpc_aws_offers(&s->aws, one.n ? &one : &s->shops,
+	r = gpc_aws_offers(&s->aws, one.n ? &one : &s->shops,
 		p->ctx->aws_reservations, ask, ret_offers, err);
+	if (r == 0 && !one.n)
+		gpc_aws_reserved_tell(p->ctx->aws_reservations, ret_offers,
+			&s->shops, p->ctx->log);
+	return r;
 }
 
 static int aws_prepare(struct gpc_provider *p, struct gpc_launch *l,

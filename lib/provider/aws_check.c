@@ -15,6 +15,7 @@
 #define DAY_MS ((int64_t)24 * 3600 * 1000)
 #define OLD_DAYS 400            /* prices that may well have changed */
 #define FIRST_REGION "us-east-1"
+#define REGIONS_MAX 16          /* each is asked some ten times */
 #define TRIED_TYPE "t3.small"   /* sold everywhere */
 #define PRICED_TYPE "g4dn.xlarge"
 
@@ -257,41 +258,96 @@ static void check_prices(struct checking *c)
 	gpc_hint(&l->why, "take a newer gpucloud");
 }
 
-/* The first region that is bought in. */
-static int find_region(struct gpc_provider *p, struct gpc_aws *aws,
-	char **ret_region, struct gpc_error *err)
-{
-	gpc_auto(gpc_strv) struct gpc_strv shops = {0};
-	int r = gpc_aws_regions_read(p->ctx->aws_regions, &shops, err);
+/* --- where --------------------------------------------------------------------- */
 
-	if (r == 0 && !shops.n)
-		r = gpc_creds_region(aws->creds, ret_region, err);
-	if (r == 0 && !*ret_region)
-		*ret_region = gpc_strdup(shops.n ? shops.v[0] : FIRST_REGION);
+/* Those that are bought in. */
+static int find_regions(struct gpc_provider *p, struct gpc_aws *aws,
+	struct gpc_strv *ret, struct gpc_error *err)
+{
+	gpc_autostr *region = NULL;
+	int r = gpc_aws_regions_read(p->ctx->aws_regions, ret, err);
+
+	if (r == 0 && !ret->n)
+		r = gpc_creds_region(aws->creds, &region, err);
+	if (r == 0 && !ret->n)
+		gpc_strv_add(ret, region ? region : FIRST_REGION);
 	return r;
+}
+
+static void check_region(struct checking *c)
+{
+	check_image(c);
+	check_network(c);
+	check_launch(c, false);
+	check_launch(c, true);
+	check_ports(c);
+	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
+		check_quota(c, i);
+	check_prices(c);
+	free(c->image);
+	c->image = NULL;
+}
+
+/* All of a region in one line: the worst of it, or what could be bought there. */
+static void sum_up(const struct gpc_check_lines *all, const char *region,
+	struct gpc_check_line *to)
+{
+	gpc_auto(gpc_buf) struct gpc_buf found = {0};
+
+	to->what = "region";
+	to->where = gpc_strdup(region);
+	gpc_vec_each(l, all) {
+		if (l->state > to->state) {
+			to->state = l->state;
+			to->why = l->why;
+			(void)gpc_wrap(&to->why, -(int)l->why.code, "%s", l->what);
+		}
+		if (l->found && gpc_starts_with(l->what, "quota"))
+			gpc_buf_addf(&found, "%s%s: %s", found.len ? "; " : "",
+				l->what, l->found);
+	}
+	if (to->state != GPC_LINE_MISSING && found.len)
+		to->found = gpc_strdup(gpc_buf_str(&found));
+}
+
+static void check_others(struct checking *c, const struct gpc_strv *regions)
+{
+	size_t n = regions->n < REGIONS_MAX ? regions->n : REGIONS_MAX;
+	struct gpc_check_line *l;
+
+	for (size_t i = 1; i < n; i++) {
+		gpc_auto(gpc_check_lines) struct gpc_check_lines lines = {0};
+		struct checking other = { .aws = c->aws, .region = regions->v[i],
+			.lines = &lines, .has_profile = c->has_profile };
+
+		check_region(&other);
+		sum_up(&lines, regions->v[i], gpc_vec_push(c->lines));
+	}
+	if (n == regions->n)
+		return;
+	l = add(c, "more regions");
+	l->state = GPC_LINE_WARNING;
+	gpc_fail(&l->why, GPC_ECONFIG, "%zu of aws.regions were not looked at",
+		regions->n - n);
+	gpc_hint(&l->why, "name %d at most, or look at the others apart: "
+		"GPUCLOUD_AWS_REGIONS=%s gpucloud check aws", REGIONS_MAX,
+		regions->v[n]);
 }
 
 int gpc_aws_check(struct gpc_provider *p, struct gpc_aws *aws,
 	const char *store_url, struct gpc_check_lines *ret, struct gpc_error *err)
 {
-	gpc_autostr *region = NULL;
+	gpc_auto(gpc_strv) struct gpc_strv regions = {0};
 	struct checking c = { .aws = aws, .lines = ret,
 		.needs_profile = gpc_starts_with(store_url ? store_url : "",
 			"s3://") };
-	int r = find_region(p, aws, &region, err);
+	int r = find_regions(p, aws, &regions, err);
 
 	if (r < 0)
 		return r;
-	c.region = region;
+	c.region = regions.v[0];
 	check_profile(&c);
-	check_image(&c);
-	check_network(&c);
-	check_launch(&c, false);
-	check_launch(&c, true);
-	check_ports(&c);
-	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
-		check_quota(&c, i);
-	check_prices(&c);
-	free(c.image);
+	check_region(&c);
+	check_others(&c, &regions);
 	return 0;
 }

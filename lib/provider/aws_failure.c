@@ -16,6 +16,8 @@
 	"(Service Quotas, Amazon VPC)"
 #define HINT_IMAGE "images differ by region: name one for each in resources.image_id, " \
 	"or none"
+#define HINT_PRIVATE "the image is private: its owner can share it with this account " \
+	"(aws ec2 modify-image-attribute --launch-permission); or name another"
 #define HINT_VPC "make a default VPC (aws ec2 create-default-vpc), or tag subnets " \
 	"with the key gpucloud"
 
@@ -120,13 +122,10 @@ static const struct {
 	{"ConcurrentModification", {GPC_NET_RETRY, GPC_ENET, NULL}},
 	{"EntityTemporarilyUnmodifiable", {GPC_NET_RETRY, GPC_ENET, NULL}},
 	{"MalformedPolicyDocument", {GPC_NET_FAILED, GPC_ECONFIG, NULL}},
-	/* It is there already, or somebody still uses it. */
+	/* Placement groups, in the same way. */
 	{"InvalidPlacementGroup.Duplicate", {GPC_NET_FAILED, GPC_ECONFLICT, NULL}},
 	{"InvalidPlacementGroup.InUse", {GPC_NET_FAILED, GPC_ECONFLICT, NULL}},
 	{"InvalidPlacementGroup.Unknown", {GPC_NET_FAILED, GPC_ENOTFOUND, NULL}},
-	{"InvalidGroup.Duplicate", {GPC_NET_FAILED, GPC_ECONFLICT, NULL}},
-	{"InvalidPermission.Duplicate", {GPC_NET_FAILED, GPC_ECONFLICT, NULL}},
-	{"DependencyViolation", {GPC_NET_FAILED, GPC_ECONFLICT, NULL}},
 	/* This region lacks it; another one may not. */
 	{"VPCIdNotSpecified", {GPC_NET_FAILED, GPC_ENOTFOUND, HINT_VPC}},
 	{"InvalidAMIID.NotFound", {GPC_NET_FAILED, GPC_ENOTFOUND, HINT_IMAGE}},
@@ -146,7 +145,7 @@ static const struct {
 	{"DryRunOperation", {GPC_NET_DONE, GPC_OK, NULL}},
 };
 
-/* Three codes mean several things, which only their words tell apart. */
+/* Four codes mean several things, which only their words tell apart. */
 static bool by_words(const char *code, const char *message,
 	struct gpc_aws_failure *ret)
 {
@@ -155,6 +154,13 @@ static bool by_words(const char *code, const char *message,
 		*ret = (struct gpc_aws_failure){GPC_NET_FAILED,
 			strstr(message, "Availability Zone") ? GPC_ECAPACITY :
 			GPC_ECONFIG, NULL};
+		return true;
+	}
+	if (gpc_eq(code, "AuthFailure") &&
+		strstr(message, "Not authorized for image")) {
+		/* Another account's, which no other key opens. */
+		*ret = (struct gpc_aws_failure){GPC_NET_FAILED, GPC_ENOTFOUND,
+			HINT_PRIVATE};
 		return true;
 	}
 	if (gpc_eq(code, "InvalidParameterValue")) {
@@ -189,12 +195,12 @@ struct gpc_aws_failure gpc_aws_failure_of(const char *code, const char *message,
 {
 	struct gpc_aws_failure f;
 
+	if (by_words(code, message, &f))
+		return f;
 	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
 		if (gpc_eq(codes[i].code, code))
 			return codes[i].is;
 	}
-	if (by_words(code, message, &f))
-		return f;
 	if (status == 429)
 		return (struct gpc_aws_failure){GPC_NET_THROTTLED, GPC_ERATE, NULL};
 	if (!*code && status >= 500)

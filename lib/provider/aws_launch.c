@@ -57,8 +57,8 @@ static int fail_absent(const char *image, const char *region, const char *state,
 		gpc_fail(err, GPC_ENOTFOUND, "image %s in %s is %.40s", image, region,
 			state);
 	else
-		gpc_fail(err, GPC_ENOTFOUND, "there is no image %s in %s", image,
-			region);
+		gpc_fail(err, GPC_ENOTFOUND, "there is no image %s in %s, or it is "
+			"private and not shared with this account", image, region);
 	gpc_hint(err, "images differ by region: name one for each in "
 		"resources.image_id, or none");
 	return -GPC_ENOTFOUND;

@@ -88,3 +88,27 @@ int gpc_aws_reserved(struct gpc_aws *aws, const char *region,
 	return gpc_aws_ec2_pages(aws, region, "DescribeCapacityReservations", &p,
 		read_page, &rd, err);
 }
+
+static bool is_found(const struct gpc_offers *found, const char *id)
+{
+	gpc_vec_each(o, found)
+		if (gpc_eq(gpc_json_get_str(o->rest, "reservation"), id))
+			return true;
+	return false;
+}
+
+void gpc_aws_reserved_tell(const char *wanted, const struct gpc_offers *found,
+	const struct gpc_strv *regions, const struct gpc_log *log)
+{
+	struct gpc_str rest = gpc_str_of(wanted ? wanted : ""), part;
+	gpc_autostr *where = gpc_strv_join(regions, ", ");
+
+	while (gpc_str_split(&rest, ',', &part)) {
+		struct gpc_str id = gpc_str_trim(part);
+		gpc_autostr *name = gpc_str_printable(id.ptr, id.len);
+
+		if (*name && !is_found(found, name))
+			gpc_log(log, GPC_WARN, "aws.reservations: %s is not in %s",
+				name, where);
+	}
+}

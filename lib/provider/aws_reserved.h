@@ -10,3 +10,7 @@
 int gpc_aws_reserved(struct gpc_aws *aws, const char *region,
 	const char *wanted, const struct gpc_ask *ask, struct gpc_offers *to,
 	struct gpc_error *err) gpc_must_check;
+/* Warns of what is named and was not found in any of the regions: it would be paid for
+ * beside what is bought instead. */
+void gpc_aws_reserved_tell(const char *wanted, const struct gpc_offers *found,
+	const struct gpc_strv *regions, const struct gpc_log *log);

@@ -353,16 +353,18 @@ static void allow_clusters(const struct gpc_aws_setup *s, struct gpc_json *polic
 }
 
 /* A job with ports: its group is made and gets its rules as those of clusters do, and is
- * attached beside groups that may be anybody's to a card of a machine of ours. */
+ * attached beside groups that may be anybody's to a card of a machine of ours. The
+ * machine is named, too: AWS may ask for it where the card is attached to one. */
 static void allow_ports(const struct gpc_aws_setup *s, struct gpc_json *policy)
 {
 	gpc_autostr *card = ec2_arn(s, s->account, "network-interface/*");
+	gpc_autostr *instance = ec2_arn(s, s->account, "instance/*");
 	gpc_autostr *group = ec2_arn(s, s->account, "security-group/*");
 
 	gpc_aws_policy_add(policy, &(struct gpc_aws_statement){
 		.sid = "Ports", .actions = gpc_aws_texts(
 			"ec2:ModifyNetworkInterfaceAttribute", NULL),
-		.resources = gpc_aws_texts(card, NULL),
+		.resources = gpc_aws_texts(card, instance, NULL),
 		.condition = tagged("ResourceTag") });
 	gpc_aws_policy_add(policy, &(struct gpc_aws_statement){
 		.sid = "PortsBy", .actions = gpc_aws_texts(
@@ -391,10 +393,16 @@ static void allow_groups(struct gpc_json *policy)
 		.condition = tagged("ResourceTag") });
 }
 
-static void allow_making_groups(struct gpc_json *policy)
+/* Who makes a group must be allowed what its template launches, and the template. */
+static void allow_making_groups(const struct gpc_aws_setup *s,
+	struct gpc_json *policy)
 {
+	gpc_autostr *template = ec2_arn(s, s->account, "launch-template/*");
 	struct gpc_json *when = gpc_json_object();
 
+	gpc_aws_policy_add(policy, &(struct gpc_aws_statement){
+		.sid = "GroupsBuy", .actions = gpc_aws_texts("ec2:RunInstances", NULL),
+		.resources = gpc_aws_texts(template, NULL) });
 	gpc_aws_policy_add(policy, &(struct gpc_aws_statement){
 		.sid = "GroupsMake", .actions = gpc_aws_texts(
 			"ec2:CreateLaunchTemplate",
@@ -471,7 +479,7 @@ static void add_roles(struct gpc_aws_setup *s, const struct gpc_setup_wish *wish
 	allow_passing(s, policy);
 	if (wish->groups) {
 		allow_groups(policy);
-		allow_making_groups(policy);
+		allow_making_groups(s, policy);
 	}
 	s->roles[s->n_roles++] = (struct gpc_aws_role){ GPC_AWS_SUPERVISOR,
 		"that a supervisor on a machine of EC2 runs with", policy };

@@ -12,7 +12,9 @@ void gpc_setup_items_clear(struct gpc_setup_items *x)
 
 void gpc_check_lines_clear(struct gpc_check_lines *x)
 {
-	gpc_vec_each(l, x)
+	gpc_vec_each(l, x) {
+		free(l->where);
 		free(l->found);
+	}
 	gpc_vec_free(x);
 }

@@ -40,6 +40,7 @@ GPC_CLEANUP_VALUE(gpc_setup_items);
 enum gpc_line_state { GPC_LINE_GOOD, GPC_LINE_WARNING, GPC_LINE_MISSING };
 struct gpc_check_line {
 	const char *what;               /* "launch"; static */
+	char *where;                    /* "us-west-2"; or NULL: where it is looked first */
 	enum gpc_line_state state;
 	char *found;                    /* for people; or NULL */
 	struct gpc_error why;           /* unless good; with what to do */

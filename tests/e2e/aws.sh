@@ -33,10 +33,20 @@ afresh() {
 RUN_SECONDS=120
 
 # --- an account in which nothing is --------------------------------------------
-# All that machines do from here on, they do with the role that this makes.
+# All that machines do from here on, they do with the role that this makes, and all that
+# is done here, with the one of supervisors: what their policies lack is found out.
 control config '{"ec2": {"profiles": []}}' >/dev/null
-run gpc setup aws -y
-is "$rc" 0 "setup makes bucket, role and profile" || note "$err"
+run env GPUCLOUD_AWS_CLOUDWATCH=team/training "$GPUCLOUD_BIN" setup aws \
+	--supervisor-role -y
+is "$rc" 0 "setup makes bucket, roles and profiles" || note "$err"
+control keys '{"id": "AKIASUPERVISOR", "secret": "supervisor", "arn":
+	"arn:aws:sts::123456789012:assumed-role/gpucloud-supervisor/here"}' >/dev/null
+user_id=$AWS_ACCESS_KEY_ID user_secret=$AWS_SECRET_ACCESS_KEY
+by_user() { # WORD...: of gpucloud
+	run env AWS_ACCESS_KEY_ID="$user_id" AWS_SECRET_ACCESS_KEY="$user_secret" \
+		"$GPUCLOUD_BIN" "$@"
+}
+export AWS_ACCESS_KEY_ID=AKIASUPERVISOR AWS_SECRET_ACCESS_KEY=supervisor
 
 # Images of one's own, each with something wrong, and one that only us-west-2 has.
 image() { # ID MEMBERS
@@ -50,7 +60,8 @@ images="$(image 1 '"arch": "arm64", "gb": 8')$(image 2 '"arch": "x86_64", "gb": 
 	"state": "pending"')$(image 3 '"arch": "x86_64", "gb": 8, "deprecated":
 	"2024-01-01T00:00:00.000Z"')$(image 4 '"arch": "x86_64", "gb": 8, "platform":
 	"windows"')$(image 5 '"arch": "x86_64", "gb": 500')$(image 6 '"arch": "x86_64",
-	"gb": 8, "region": "us-west-2"')$images"
+	"gb": 8, "region": "us-west-2"')$(image 7 '"arch": "x86_64", "gb": 8,
+	"private": true')$images"
 control config "{\"ec2\": {\"images\": [$images]}}" >/dev/null
 
 # Two regions without a default network; one of them has subnets of its own.
@@ -67,7 +78,7 @@ run env -u AWS_ACCESS_KEY_ID -u AWS_SECRET_ACCESS_KEY "$GPUCLOUD_BIN" submit -y 
 	--infra aws --store "file://$T/folder" -- true
 is "$rc" 3 "a folder of this machine is no store for one of EC2's, which needs nobody to ask"
 like "$err" "store in a bucket" "and says what is"
-run gpc submit --dry-run --infra aws --store "s3://bucket/never?endpoint=$FAKE_S3" -- true
+by_user submit --dry-run --infra aws --store "s3://bucket/never?endpoint=$FAKE_S3" -- true
 is "$rc:$(printf '%s' "$err" | grep -c t3.small)" 0:1 "a plan needs no store that is made" ||
 	note "$err"
 run env -u AWS_ACCESS_KEY_ID -u AWS_SECRET_ACCESS_KEY "$GPUCLOUD_BIN" submit -y \
@@ -92,7 +103,7 @@ ok $? "and nothing is bought for it"
 
 for words in "1|is for arm64, and t3.small is x86_64" "2|in us-east-1 is pending" \
 	"3|is deprecated since 2024-01-01" "4|is of windows, and has no cloud-init" \
-	"5|is 100 GB, and the image alone needs 500" "9|InvalidAMIID.NotFound.*request"; do
+	"5|is 100 GB, and the image alone needs 500" "7|private and not shared" "9|InvalidAMIID.NotFound.*request"; do
 	printf 'resources: {infra: aws, image_id: ami-%017d, disk_size: 100}\nrun: "true"\n' \
 		"${words%%|*}" >image.yaml
 	run gpc submit -y image.yaml
@@ -193,6 +204,16 @@ before=$(asked RunInstances)
 run gpc submit -y --infra aws --gpus A10G:1 -- true
 is "$rc:$(($(asked RunInstances) - before))" 125:1 "a limit that is too low is asked for once"
 like "$err" "quota-code L-DB2E81BA" "and it is said how one asks for more"
+control faults '{"service": "ec2", "operation": "RunInstances", "do": "error", "status": 400,
+	"code": "InvalidParameterValue", "message": "Tag value exceeds the maximum length",
+	"count": 0}' >/dev/null
+before=$(machines length)
+run gpc submit -y --infra aws -- true
+is "$rc:$(($(machines length) - before)):$(printf '%s\n' "$err" |
+	sed -n 's/.*FAILED: \([a-z_]*\).*/\1/p')" 125:0:spec_invalid \
+	"a tag that EC2 refuses ends the job, and nothing is bought"
+like "$err" "Tag value exceeds the maximum length .request [0-9A-F]+" "which is said"
+curl -sf -X DELETE "$FAKE_CONTROL/_control/faults" >/dev/null
 control config '{"ec2": {"quotas": {}, "dies": {}}}' >/dev/null
 
 # --- waiting for capacity ------------------------------------------------------
@@ -228,10 +249,11 @@ is "$(asked CreatePlacementGroup):$(control machines | jq -c .groups)" '1:[]' \
 	"their group goes with them"
 control config '{"ec2": {"reservations": [{"id": "cr-1", "type": "g5.xlarge",
 	"zone": "us-east-1b", "count": 1, "market": "capacity-block"}]}}' >/dev/null
-run env GPUCLOUD_AWS_RESERVATIONS=cr-1 "$GPUCLOUD_BIN" submit -y --infra aws --instance-type g5.xlarge -- true
+run env GPUCLOUD_AWS_RESERVATIONS=cr-1,cr-2 "$GPUCLOUD_BIN" submit -y --infra aws --instance-type g5.xlarge -- true
 is "$rc:$(machines 'max_by(.launched) | .market + " " + .zone')" "0:capacity-block us-east-1b" \
 	"what is reserved is used first"
 like "$err" "cr-1 is paid for" "at no further price"
+like "$err" "aws.reservations: cr-2 is not in us-east-1" "and what is named and not there, is told"
 
 # --- the spot market takes it back, a host dies -----------------------------
 afresh
@@ -352,7 +374,7 @@ ok $? "the group goes with the job"
 # --- nothing is left --------------------------------------------------------
 job=$(gpc submit -q -y -d --name left --infra aws -- sleep 600)
 wait_until 120 runs "$job"
-run gpc setup aws --undo -y
+by_user setup aws --undo -y
 is "$rc" 8 "setup takes nothing away while a machine runs" || note "$err"
 run gpc ssh left -- true
 is "$rc:$(groups length)" 0:1 "a way to a machine"
@@ -374,6 +396,7 @@ check "two hours cost what the meter says, but for the two seconds at their ends
 
 # --- what a machine cannot do -----------------------------------------------
 afresh
+export AWS_ACCESS_KEY_ID="$user_id" AWS_SECRET_ACCESS_KEY="$user_secret"
 run gpc setup aws --undo -y
 is "$rc" 0 "setup takes away what it made" || note "$err"
 before=$(machines length)

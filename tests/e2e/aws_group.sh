@@ -10,10 +10,18 @@ control() { # PATH [JSON]
 }
 export AWS_ENDPOINT_URL_EC2="$FAKE_EC2" AWS_ENDPOINT_URL_SSM="$FAKE_SSM" \
 	AWS_ENDPOINT_URL_AUTO_SCALING="$FAKE_AUTO_SCALING" \
-	AWS_ENDPOINT_URL_S3="$FAKE_S3" AWS_EC2_METADATA_DISABLED=true \
+	AWS_ENDPOINT_URL_S3="$FAKE_S3" AWS_ENDPOINT_URL_IAM="$FAKE_IAM" \
+	AWS_ENDPOINT_URL_STS="$FAKE_STS" AWS_EC2_METADATA_DISABLED=true \
 	GPUCLOUD_STORE="s3://bucket/store"
 [ "$(id -u)" -eq 0 ] || skip_all "machines are booted by root alone"
 RUN_SECONDS=120
+# Machines have the role of nodes that setup makes, and who submits the one of supervisors.
+control config '{"ec2": {"profiles": []}}' >/dev/null
+run gpc setup aws --supervisor-role --auto-scaling -y
+is "$rc" 0 "setup makes the roles" || note "$err"
+control keys '{"id": "AKIASUPERVISOR", "secret": "supervisor", "arn":
+	"arn:aws:sts::123456789012:assumed-role/gpucloud-supervisor/here"}' >/dev/null
+export AWS_ACCESS_KEY_ID=AKIASUPERVISOR AWS_SECRET_ACCESS_KEY=supervisor
 
 machines() { # FILTER: of all that were ever bought
 	control machines | jq -r ".machines | $1"

@@ -93,6 +93,15 @@ if [ "$(id -u)" -eq 0 ]; then # who alone boots machines
 	is "$rc" 125 "what only this machine is told helps no other one"
 	like "$err" "store_unreachable" "the reason"
 	like "$err" "does not trust the store's certificate.*ca_file" "in words, with what to do"
+	for i in 1 2 3 4 5 6; do
+		new_pair other && cat other.pem
+	done >many.pem
+	cat own.pem >>many.pem
+	before=$(curl -sf "$FAKE_CONTROL/_control/machines" | jq '.machines | length')
+	run env GPUCLOUD_CA_FILE=many.pem "$GPUCLOUD_BIN" submit -q -y --infra aws -- true
+	is "$rc:$(curl -sf "$FAKE_CONTROL/_control/machines" | jq ".machines[$before:] | length")" \
+		125:0 "more than a machine can begin with: none is bought"
+	like "$err" "user data of a node would be [0-9]+ bytes, and EC2 takes 16384 .*certificates of ca_file are [0-9]+ bytes of it: name a file with that one alone" "which is said, with what to do"
 fi
 
 stop_fakecloud

@@ -148,6 +148,12 @@ run env GPUCLOUD_AWS_REGIONS=eu-central-1 "$GPUCLOUD_BIN" check aws
 is "$rc" 3 "check: a region without any network"
 like "$err" "eu-central-1 has neither a default network nor a subnet" "check: which it says"
 control config '{"ec2": {"default_vpc": true, "vpcs": []}}' >/dev/null
+run env GPUCLOUD_AWS_REGIONS=us-east-1,us-west-2,eu-central-1 "$GPUCLOUD_BIN" check aws -o json
+is "$rc:$(printf '%s' "$out" | jq -r '[.rows[] | select(.name | startswith("aws region ")) |
+	.name + " " + .state] | join(",")')" \
+	"3:aws region us-west-2 ok,aws region eu-central-1 failed" "check: a line for each further region"
+like "$(printf '%s' "$out" | jq -r '.rows[].problem // empty')" "network: eu-central-1 has neither" \
+	"with the worst that was found there"
 run gpc check aws -o json
 is "$rc:$(printf '%s' "$out" | jq -r '.rows[] | select(.name == "aws quota of P") | .state')" 0:warning \
 	"check: a quota of nothing is a warning"

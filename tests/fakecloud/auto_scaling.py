@@ -4,6 +4,7 @@ import re
 
 from .ec2_account import fits
 from .ec2_groups import ScalingGroup, seconds, wrong
+from .ec2_rights import of_launch
 from .http1 import Failure
 from .query import Parameters, Query
 from .sigv4 import iso
@@ -35,6 +36,31 @@ class AutoScaling(Query):
             with self.book.lock:
                 return found(request, p)
         return work
+
+    def needs(self, request):
+        found, args = super().needs(request), request.parameters
+        action, name = "autoscaling:" + request.operation, args.get("AutoScalingGroupName", "")
+        if request.operation.startswith("Describe"):
+            found.add(action, "*")
+            return found
+        if request.operation == "TerminateInstanceInAutoScalingGroup":
+            name = next((g.name for g in self.book.scaling.values() for m in g.machines
+                         if m.id == args.get("InstanceId")), "")
+        arn = found.arn("autoscaling", "autoScalingGroup:*:autoScalingGroupName/" + name)
+        group = self.book.scaling.get((request.bucket, name))
+        has = {t["key"]: t["value"] for t in group.tags} if group else {}
+        if request.operation != "CreateAutoScalingGroup":
+            found.add(action, arn, has=has)
+            return found
+        p = Parameters(args)
+        given = {t["key"]: t["value"] for t in self.read_tags(p, name)}
+        found.add(action, arn, given=given)
+        if given:
+            found.add("autoscaling:CreateOrUpdateTags", arn, given=given)
+        template = self.template(request, p.group("LaunchTemplate"))
+        zone = self.zones(request, p)[0]
+        of_launch(found, template.ask(self.book, request.bucket, zone), template.id)
+        return found
 
     def done(self, p):
         left = p.unread()

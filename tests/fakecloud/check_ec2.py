@@ -9,7 +9,7 @@ from selftest import Skip
 from fakecloud import boot
 from fakecloud.ec2_types import TYPES
 
-NAMES = {"autoscaling": "auto_scaling"}
+NAMES = {"autoscaling": "auto_scaling", "service-quotas": "servicequotas"}
 DEFAULTS = {"MinCount": 1, "MaxCount": 1, "InstanceType": "g5.xlarge"}
 
 
@@ -20,7 +20,8 @@ def client(cloud, service="ec2", region="us-east-1", **key):
     except ImportError:
         raise Skip("no boto3") from None
     held = cloud.config["aws"]["keys"][0]
-    return boto3.client(service, endpoint_url=cloud.http[NAMES.get(service, service.replace("-", ""))], region_name=region,
+    return boto3.client(service, endpoint_url=cloud.http[NAMES.get(service, service)],
+                        region_name=region,
                         aws_access_key_id=key.get("id", held["id"]),
                         aws_secret_access_key=key.get("secret", held["secret"]),
                         aws_session_token=key.get("token"),

@@ -20,15 +20,18 @@ STATISTICS = ("SampleCount", "Sum", "Minimum", "Maximum")
 class CloudWatch(Query):
     name = "cloudwatch"
     signs = "monitoring"
+    acts = "cloudwatch"
     version = "2010-08-01"
     xmlns = "http://monitoring.amazonaws.com/doc/2010-08-01/"
     hosts = (r"monitoring\.[a-z0-9-]+\.amazonaws\.com(\.cn)?",)
     region_of_host = re.compile(
         r"monitoring\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(\.cn)?")
 
-    def check_permission(self, request, key):
-        if "cloudwatch:" + request.operation in key.deny:
-            raise self.denied(key, "cloudwatch:" + request.operation, "*")
+    def needs(self, request):
+        found = super().needs(request)
+        space = request.parameters.get("Namespace")
+        found.add("cloudwatch:" + request.operation, "*", cloudwatch__namespace=space)
+        return found
 
     def do_put_metric_data(self, request, args):
         space = args.get("Namespace", "")

@@ -1,5 +1,6 @@
 """Amazon EC2, API version 2016-11-15. Its operations are in ec2_instances.py,
-ec2_network.py, ec2_market.py and ec2_templates.py."""
+ec2_network.py, ec2_market.py and ec2_templates.py; what a role needs for each is in
+ec2_rights.py."""
 import re
 import secrets
 
@@ -7,13 +8,14 @@ from . import sigv4, xmltext
 from .ec2_instances import Instances
 from .ec2_market import Market
 from .ec2_network import Network
+from .ec2_rights import Rights
 from .ec2_templates import Templates
 from .http1 import Answer, Failure
 from .query import SKEW, Parameters, Query
 from .xmltext import element
 
 
-class Ec2(Instances, Network, Market, Templates, Query):
+class Ec2(Instances, Network, Market, Templates, Rights, Query):
     name = signs = "ec2"
     version = "2016-11-15"
     xmlns = "http://ec2.amazonaws.com/doc/2016-11-15/"
@@ -83,13 +85,18 @@ class Ec2(Instances, Network, Market, Templates, Query):
                                 *content, xmlns=self.xmlns)
         return Answer(200, self.ids(request), body, "text/xml;charset=UTF-8")
 
-    def permit(self, request):
-        action = "ec2:" + request.operation
-        if action in request.identity.deny:
-            raise Failure(403, "UnauthorizedOperation", "You are not authorized to perform "
-                          "this operation. User: %s is not authorized to perform: %s on "
-                          "resource: *. Encoded authorization failure message: %s"
-                          % (request.identity.arn, action, secrets.token_hex(24)))
+    def permit(self, request, asked=None):
+        action, arn = "ec2:" + request.operation, "*"
+        if action not in request.identity.deny:
+            refused = self.needs(request, asked).refused(request.identity)
+            if refused is None:
+                return
+            action, arn = refused
+        raise Failure(403, "UnauthorizedOperation", "You are not authorized to perform "
+                      "this operation. User: %s is not authorized to perform: %s on "
+                      "resource: %s because no identity-based policy allows the %s action. "
+                      "Encoded authorization failure message: %s"
+                      % (request.identity.arn, action, arn, action, secrets.token_hex(24)))
 
     def done(self, p, dry):
         """Every parameter was read; a dry run ends here."""

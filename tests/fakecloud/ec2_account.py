@@ -89,6 +89,7 @@ class Image:
         self.state = item.get("state", "available")
         self.deprecated = item.get("deprecated")  # a time
         self.platform = item.get("platform")  # "windows"
+        self.private = item.get("private", False)  # another account's, and not shared
         self.user_data = item.get("cloud_init", True)
 
 

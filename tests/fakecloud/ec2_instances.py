@@ -80,7 +80,7 @@ def instance(m):
 class Instances:
     def do_run_instances(self, request, p, dry):
         asked = Asked(self.book, request.bucket, p)
-        self.permit(request)
+        self.permit(request, asked)
         self.done(p, dry)
         made = self.book.create(asked)
         return [("reservationId", "r-0" + secrets.token_hex(8)), ("ownerId", "123456789012"),

@@ -90,7 +90,8 @@ class Market:
                 raise Failure(400, "InvalidAMIID.NotFound", "The image id '[%s]' does not "
                               "exist" % ident)
         found = [i for i in images.values() if (not ids or i.id in ids) and
-                 (deprecated_too or not i.deprecated) and (not owners or i.owner in owners or "amazon" in owners) and filters.pass_(
+                 not i.private and (deprecated_too or not i.deprecated) and
+                 (not owners or i.owner in owners or "amazon" in owners) and filters.pass_(
                      lambda f, i=i: {"name": [i.name], "state": [i.state],
                                      "architecture": [i.arch], "image-id": [i.id],
                                      "root-device-type": ["ebs"]}[f])]

@@ -70,6 +70,8 @@ class Asked:
         image = self.account.images.get(name)
         if image is None:
             raise bad("The image id '[%s]' does not exist" % name, "InvalidAMIID.NotFound")
+        if image.private:
+            raise bad("Not authorized for images: [%s]" % name, "AuthFailure")
         if image.state != "available":
             raise bad("The image %s is not available" % name, "InvalidAMIID.Unavailable")
         if image.arch != self.type.arch:

@@ -54,6 +54,14 @@ class Ssm(Json11):
     hosts = (r"ssm\.[a-z0-9-]+\.amazonaws\.com(\.cn)?",)
     region_of_host = re.compile(r"ssm\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(\.cn)?")
 
+    def needs(self, request):
+        found = super().needs(request)
+        name = request.parameters.get("Name", "")
+        account = "" if name.startswith("/aws/service/") else None
+        found.add("ssm:" + request.operation,
+                  found.arn("ssm", "parameter" + name, account=account))
+        return found
+
     def do_get_parameter(self, request, args):
         name = args.get("Name", "")
         value = self.world.ec2.region(request.bucket).parameter(name)
@@ -69,6 +77,12 @@ class ServiceQuotas(Json11):
     hosts = (r"servicequotas\.[a-z0-9-]+\.amazonaws\.com(\.cn)?",)
     region_of_host = re.compile(
         r"servicequotas\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(\.cn)?")
+
+    def needs(self, request):
+        found = super().needs(request)
+        found.add("servicequotas:" + request.operation, found.arn(
+            "servicequotas", "ec2/" + request.parameters.get("QuotaCode", "")))
+        return found
 
     def do_get_service_quota(self, request, args):
         limit = self.world.ec2.limit(request.bucket, args.get("QuotaCode", ""))

@@ -8,6 +8,7 @@ import re
 from . import sigv4, wire_model, xmltext
 from .http1 import Answer, Failure, snake
 from .plain import Plain
+from .rights import Needs
 from .xmltext import element
 
 SKEW = 300  # seconds
@@ -82,6 +83,7 @@ class Query(Plain):
     of elements."""
 
     signs = ""  # the service's name in signatures
+    acts = ""  # and in the names of actions, where that is another
     version = ""
     xmlns = ""
     unsigned = ()
@@ -154,9 +156,16 @@ class Query(Plain):
             raise Failure(403, code, text) from None
 
     def check_permission(self, request, key):
-        action = "%s:%s" % (self.signs, request.operation)
+        action = "%s:%s" % (self.acts or self.signs, request.operation)
         if action in key.deny:
             raise self.denied(key, action, request.parameters.get("RoleArn", "*"))
+        refused = self.needs(request).refused(key)
+        if refused:
+            raise self.denied(key, *refused)
+
+    def needs(self, request):
+        """What a role must be allowed (rights.Needs); nothing, unless a service says so."""
+        return Needs(self.world, request.bucket)
 
     def denied(self, key, action, where):
         return Failure(403, "AccessDenied", "User: %s is not authorized to perform: %s on "

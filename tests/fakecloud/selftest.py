@@ -76,6 +76,7 @@ def run(pattern):
     import check_google
     import check_iam
     import check_identity
+    import check_rights
     import check_s3
     import check_stores
     import check_tls
@@ -83,7 +84,7 @@ def run(pattern):
     import check_vectors
     import check_wire
     modules = (check_vectors, check_s3, check_identity, check_google, check_ec2, check_iam,
-               check_stores, check_transfers, check_tls, check_wire)
+               check_rights, check_stores, check_transfers, check_tls, check_wire)
     checks = [(m, n) for m in modules for n in vars(m)
               if n.startswith("test_") and pattern in n]
     print("1..%d" % (len(checks) + 1), flush=True)

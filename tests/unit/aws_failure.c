@@ -57,6 +57,8 @@ static const struct {
 	{"", "", 502, GPC_NET_RETRY, GPC_ENET},
 	/* Ask the user. */
 	{"AuthFailure", "", 401, GPC_NET_RENEW, GPC_EAUTH},
+	{"AuthFailure", "Not authorized for images: [ami-0123]", 400, GPC_NET_FAILED,
+		GPC_ENOTFOUND},
 	{"AuthFailure.ServiceLinkedRoleCreationNotPermitted", "", 403,
 		GPC_NET_FAILED, GPC_EAUTH},
 	{"UnauthorizedOperation", "", 403, GPC_NET_FAILED, GPC_EAUTH},

@@ -144,7 +144,8 @@ TEST(test_a_supervisor)
 	is_json(gpc_json_get(statement(p, "Ports"), "Condition"),
 		"{\"Null\":{\"aws:ResourceTag/gpucloud-store\":\"false\"}}");
 	is_json(gpc_json_get(statement(p, "Ports"), "Resource"),
-		"[\"arn:aws:ec2:*:123456789012:network-interface/*\"]");
+		"[\"arn:aws:ec2:*:123456789012:network-interface/*\","
+		"\"arn:aws:ec2:*:123456789012:instance/*\"]");
 	is_json(gpc_json_get(statement(p, "PortsBy"), "Resource"),
 		"[\"arn:aws:ec2:*:123456789012:security-group/*\"]");
 	is_json(gpc_json_get(statement(p, "Objects"), "Resource"),
@@ -168,6 +169,9 @@ TEST(test_groups)
 		"Condition"),
 		"{\"Null\":{\"aws:ResourceTag/gpucloud-store\":\"false\"}}");
 	assert_null(statement(s.roles[0].policy, "GroupsMake"));
+	is_json(gpc_json_get(statement(s.roles[1].policy, "GroupsBuy"),
+		"Resource"),
+		"[\"arn:aws:ec2:*:123456789012:launch-template/*\"]");
 	is_json(gpc_json_get(statement(s.roles[1].policy, "GroupsMake"),
 		"Condition"),
 		"{\"Null\":{\"aws:RequestTag/gpucloud-store\":\"false\"}}");
