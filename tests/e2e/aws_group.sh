@@ -176,6 +176,8 @@ if grep -qa GPUCLOUD_CRASH_DIR "$GPUCLOUD_BIN"; then
 	kill_supervisor
 	job=$(GPUCLOUD_CRASH=group.answered GPUCLOUD_CRASH_DIR="$T/crash" \
 		gpc submit -q -y -d crash.yaml)
+	point=group.answered
+	wait_until 120 died # before that there is nothing yet
 	wait_until 120 nothing_left
 	ok $? "nodes die as they claim and as they part: all is gone in the end"
 	# The machine may go with its group before the third one comes to its point.
