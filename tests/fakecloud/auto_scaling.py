@@ -50,7 +50,8 @@ class AutoScaling(Query):
         group = self.book.scaling.get((request.bucket, name))
         has = {t["key"]: t["value"] for t in group.tags} if group else {}
         if request.operation != "CreateAutoScalingGroup":
-            found.add(action, arn, has=has)
+            if group:  # else the call itself says that there is none
+                found.add(action, arn, has=has)
             return found
         p = Parameters(args)
         given = {t["key"]: t["value"] for t in self.read_tags(p, name)}

@@ -51,9 +51,8 @@ class Rights:
 
     def of_machines(self, found, action, args, account):
         names = [v for n, v in args.items() if n.partition(".")[0] == "InstanceId"]
-        for name in names:
-            machine = self.book.machines.get(name)
-            found.ec2(action, "instance/" + name, has=machine.tags if machine else {})
+        for machine in filter(None, map(self.book.machines.get, names)):
+            found.ec2(action, "instance/" + machine.id, has=machine.tags)
 
     needs_TerminateInstances = needs_StopInstances = needs_GetConsoleOutput = of_machines
     needs_ModifyInstanceAttribute = of_machines
@@ -81,7 +80,8 @@ class Rights:
     @staticmethod
     def add_group(found, action, ident, account):
         group = account.groups.get(ident)
-        found.ec2(action, "security-group/" + ident, has=group.tags if group else {})
+        if group:  # else the call itself says that there is none
+            found.ec2(action, "security-group/" + ident, has=group.tags)
 
     def of_group(self, found, action, args, account):
         self.add_group(found, action, args.get("GroupId", ""), account)
@@ -104,8 +104,8 @@ class Rights:
 
     def needs_DeletePlacementGroup(self, found, action, args, account):
         name = args.get("GroupName", "")
-        found.ec2(action, "placement-group/" + name,
-                  has=self.book.groups.get(name, {}).get("tags"))
+        if name in self.book.groups:
+            found.ec2(action, "placement-group/" + name, has=self.book.groups[name].get("tags"))
 
     def needs_CreateLaunchTemplate(self, found, action, args, account):
         given = given_tags(args)
