@@ -88,8 +88,7 @@ void gpc_obstacles_at_hand(const struct gpc_spec *spec, bool unset,
 
 	gpc_obstacle(found, gpc_spec_check_supported(spec, warnings, &others,
 		&err), &err);
-	gpc_vec_each(x, &others)
-		gpc_errors_add(found, x);
+	gpc_errors_add_all(found, &others);
 	gpc_obstacle(found, check_deadline(spec, &err), &err);
 	look_for_files(&l);
 }

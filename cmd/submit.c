@@ -251,8 +251,7 @@ static void try_one(struct gpc_cmd *c, struct gpc_session *s,
 		gpc_json_add(plans, gpc_plan_json(&(struct gpc_plan_text){
 			.spec = spec, .sent = &sent, .plan = &plan,
 			.tether_ms = tether->within_ms }));
-	gpc_vec_each(x, &own)
-		gpc_errors_add(found, x);
+	gpc_errors_add_all(found, &own);
 }
 
 /* A store that cannot be reached keeps nobody from looking at the rest. */

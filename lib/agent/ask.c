@@ -149,7 +149,7 @@ static void take_line(struct gpc_agent *a, struct gpc_str line)
 		!gpc_str_split(&line, ' ', &token) || token.len != TOKEN)
 		return;
 	name = gpc_strndup(token.ptr, token.len);
-	if (name[strspn(name, "abcdefghijklmnopqrstuvwxyz234567")])
+	if (name[gpc_base32_span(name)])
 		return;
 	label = gpc_strndup(line.ptr, line.len);
 	gpc_saver_ask_here(a, label, name);

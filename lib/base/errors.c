@@ -8,6 +8,12 @@ void gpc_errors_add(struct gpc_errors *list, const struct gpc_error *one)
 	*gpc_vec_push(list) = *one;
 }
 
+void gpc_errors_add_all(struct gpc_errors *list, const struct gpc_errors *more)
+{
+	gpc_vec_each(one, more)
+		gpc_errors_add(list, one);
+}
+
 int gpc_errors_take(struct gpc_errors *list, struct gpc_errors *others,
 	struct gpc_error *err)
 {

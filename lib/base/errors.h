@@ -10,6 +10,7 @@
 struct gpc_errors { struct gpc_error *v; size_t n, cap; };
 
 void gpc_errors_add(struct gpc_errors *list, const struct gpc_error *one);
+void gpc_errors_add_all(struct gpc_errors *list, const struct gpc_errors *more);
 /* The first of them becomes err, the rest is added to others; either may be NULL.
  * Empties the list. 0 if there is none, else -code of the first. */
 int gpc_errors_take(struct gpc_errors *list, struct gpc_errors *others,

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -55,13 +56,18 @@ uint64_t gpc_rand_below(uint64_t n)
 	return x % n;
 }
 
+static const char base32_digits[] = "abcdefghijklmnopqrstuvwxyz234567";
+
 char *gpc_rand_base32(char *out, size_t n)
 {
-	static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
-
 	gpc_rand(out, n);
 	for (size_t i = 0; i < n; i++)
-		out[i] = digits[(unsigned char)out[i] & 31];
+		out[i] = base32_digits[(unsigned char)out[i] & 31];
 	out[n] = '\0';
 	return out;
+}
+
+size_t gpc_base32_span(const char *text)
+{
+	return strspn(text, base32_digits);
 }

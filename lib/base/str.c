@@ -203,6 +203,13 @@ void gpc_strv_addf(struct gpc_strv *s, const char *fmt, ...)
 	va_end(ap);
 }
 
+void gpc_strv_remove(struct gpc_strv *s, size_t i)
+{
+	free(s->v[i]);
+	s->n--;
+	memmove(&s->v[i], &s->v[i + 1], (s->n - i) * sizeof(*s->v));
+}
+
 bool gpc_strv_has(const struct gpc_strv *s, const char *text)
 {
 	for (size_t i = 0; i < s->n; i++)

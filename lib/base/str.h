@@ -41,6 +41,7 @@ void gpc_strv_add(struct gpc_strv *s, const char *text);
 bool gpc_strv_try_add(struct gpc_strv *s, const char *text);
 void gpc_strv_take(struct gpc_strv *s, char *owned);
 void gpc_strv_addf(struct gpc_strv *s, const char *fmt, ...) gpc_printf(2, 3);
+void gpc_strv_remove(struct gpc_strv *s, size_t i);      /* the others keep their order */
 bool gpc_strv_has(const struct gpc_strv *s, const char *text);
 void gpc_strv_sort(struct gpc_strv *s);          /* byte order */
 char *gpc_strv_join(const struct gpc_strv *s, const char *sep);  /* owned */

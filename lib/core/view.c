@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
+#include "base/rand.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "core/cost.h"
@@ -345,7 +346,7 @@ static bool looks_like_an_id(const char *word)
 	size_t n = strlen(word);
 
 	return n > 7 && n < GPC_JOB_ID_SIZE && word[n - 7] == '-' &&
-		strspn(word + n - 6, "abcdefghijklmnopqrstuvwxyz234567") == 6 &&
+		gpc_base32_span(word + n - 6) == 6 &&
 		strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
 }
 

@@ -22,8 +22,9 @@
  *                                          counts towards no_progress; boot: the
  *                                          word of model/boot_failure.h; offer:
  *                                          its machine died before it ran
- *   opened     {attempt, rank, id, address}    the spec's ports of this node are
- *                                          open, and reached at address
+ *   opened     {attempt, rank, id, address, also?}     the spec's ports of this
+ *                                          node are open, and reached at address;
+ *                                          also: of more nodes {rank, id, address}
  *   released   {attempt, rank, id, at_ms?, paid_ms?, machine_free?, unpaid?}
  *                                          how long it is paid for, if not from
  *                                          created to at_ms; only what belongs

@@ -550,8 +550,7 @@ int gpc_spec_resolve_rest(struct gpc_spec *spec,
 	resolve_values(&r, &found);
 	if (found.n && !unset)
 		return gpc_errors_take(&found, NULL, err);
-	gpc_vec_each(x, &found)
-		gpc_errors_add(unset, x);
+	gpc_errors_add_all(unset, &found);
 	e = substitute_all(&r);
 	gpc_map_clear(&r.envs);
 	if (!e)

@@ -186,11 +186,11 @@ static void check_resources(struct checker *c)
 		if (found.n)
 			gpc_strv_addf(&skipped, "alternative %zu is left out: %s",
 				i + 1, found.v[0].msg);
-		for (size_t k = 0; i == 0 && k < found.n; k++)
-			gpc_errors_add(&first, &found.v[k]);
+		if (i == 0)
+			gpc_errors_add_all(&first, &found);
 	}
-	for (size_t i = 0; !usable && i < first.n; i++)
-		gpc_errors_add(c->found, &first.v[i]);
+	if (!usable)
+		gpc_errors_add_all(c->found, &first);
 	for (size_t i = 0; i < skipped.n && c->warnings && !c->found->n; i++)
 		gpc_strv_add(c->warnings, skipped.v[i]);
 }

@@ -79,8 +79,7 @@ bool gpc_secrets_name_parse(const char *name, int64_t *ret_n)
 	const char *tail = name + digits + 1;
 
 	if (digits == 0 || digits > NUMBER_MAX || name[digits] != '-' ||
-		strlen(tail) != NAME_RANDOM || strspn(tail,
-		"abcdefghijklmnopqrstuvwxyz234567") != NAME_RANDOM)
+		strlen(tail) != NAME_RANDOM || gpc_base32_span(tail) != NAME_RANDOM)
 		return false;
 	memcpy(number, name, digits);
 	return gpc_parse_i64(number, 1, INT64_MAX, "number", ret_n, NULL) == 0;

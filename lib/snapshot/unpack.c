@@ -1,5 +1,6 @@
 /* Files out of blobs. Every blob's hash is checked before anything looks into
- * it, every file's size and hash before it gets its name. Runs of zeros are not written, so sparse files stay sparse.
+ * it, every file's size and hash before it gets its name. Runs of zeros are not
+ * written, so sparse files stay sparse.
  */
 #include <errno.h>
 #include <fcntl.h>

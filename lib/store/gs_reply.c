@@ -117,7 +117,6 @@ enum gpc_net_verdict gpc_gs_judge(const struct gpc_reply *reply,
 		.known = known, .n_known = sizeof(known) / sizeof(*known),
 		.what = what, .bucket = bucket, .hint_keys = HINT_KEYS,
 	};
-
 	bool page = gpc_bucket_is_page(reply);
 
 	if (good && !xml && !page)
@@ -131,8 +130,8 @@ enum gpc_net_verdict gpc_gs_judge(const struct gpc_reply *reply,
 	if (!root)      /* media are refused in plain words */
 		message = gpc_buf_str(&reply->body);
 	how.message = message && *message != '<' ? message : "";
-	how.code = page || how.has_form ? "" : exact(reason_of(error), message ? message : "", reply,
-		of_bucket);
+	how.code = page || how.has_form ? "" : exact(reason_of(error),
+		message ? message : "", reply, of_bucket);
 	return gpc_bucket_refuse(reply, &how, err);
 }
 

@@ -171,9 +171,10 @@ int gpc_store_open_ops(const struct gpc_store_ops *ops, const char *where,
  * after finding out by races whether the store keeps if-absent, and where the journal
  * is elsewhere gives the data's store the same id, by which nodes know it. A newer
  * format is an error that says so, as is data of another store. */
-int gpc_store_read_id(struct gpc_store *s, char ret_id[40],
-	struct gpc_error *err) gpc_must_check;
 int gpc_store_identify(struct gpc_store *s, unsigned flags,
+	struct gpc_error *err) gpc_must_check;
+/* The id that its store.json has now; s->id stays. GPC_ENOTFOUND: there is none. */
+int gpc_store_read_id(struct gpc_store *s, char ret_id[40],
 	struct gpc_error *err) gpc_must_check;
 /* Finds out by races, below probe/, whether of several writers of one key exactly
  * one wins. Takes 48 puts, and deletes what they made. */

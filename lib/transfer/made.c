@@ -17,21 +17,11 @@ static void add(struct gpc_made *m, const char *path)
 		gpc_strv_add(&m->folders, path);
 }
 
-/* Their order has no meaning. */
-static void forget(struct gpc_made *m, size_t i)
-{
-	struct gpc_strv *v = &m->folders;
-
-	free(v->v[i]);
-	v->v[i] = v->v[--v->n];
-	v->v[v->n] = NULL;
-}
-
 static bool take(struct gpc_made *m, const char *path)
 {
 	for (size_t i = 0; i < m->folders.n; i++)
 		if (gpc_eq(m->folders.v[i], path)) {
-			forget(m, i);
+			gpc_strv_remove(&m->folders, i);
 			return true;
 		}
 	return false;
@@ -83,7 +73,7 @@ void gpc_made_keep(struct gpc_made *m, const char *path)
 
 		if (strncmp(path, made, n) == 0 && (!path[n] || path[n] == '/' ||
 			(n > 0 && made[n - 1] == '/')))
-			forget(m, i);
+			gpc_strv_remove(&m->folders, i);
 	}
 }
 

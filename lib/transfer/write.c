@@ -111,17 +111,11 @@ static void say_left(const struct gpc_move *m, const char *upload,
 
 static void forget(struct gpc_move *m, const char *upload)
 {
-	size_t n = 0;
-
 	if (gpc_eq(m->upload, upload))
 		gpc_set_str(&m->upload, NULL);
-	for (size_t i = 0; i < m->strays.n; i++) {
+	for (size_t i = m->strays.n; i-- > 0;)
 		if (gpc_eq(m->strays.v[i], upload))
-			free(m->strays.v[i]);
-		else
-			m->strays.v[n++] = m->strays.v[i];
-	}
-	m->strays.n = n;
+			gpc_strv_remove(&m->strays, i);
 }
 
 /* What fails here does not count instead of what went wrong before. */

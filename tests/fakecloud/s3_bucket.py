@@ -5,6 +5,7 @@ import re
 
 from . import policy, xmltext
 from .http1 import Answer, Failure
+from .rights import partition
 
 # Sub-resource -> (name in operations, action in policies, what is missing where it was
 # never put, root of the XML)
@@ -100,12 +101,8 @@ class BucketSettings:
         getattr(self, "check_" + what.lower())(tree)
         return inner(tree)
 
-    def partition(self, bucket):
-        return "aws-cn" if bucket.region.startswith("cn-") else \
-            "aws-us-gov" if bucket.region.startswith("us-gov-") else "aws"
-
     def take_policy(self, request, bucket, body):
-        arn = "arn:%s:s3:::%s" % (self.partition(bucket), bucket.name)
+        arn = "arn:%s:s3:::%s" % (partition(bucket.region), bucket.name)
         return policy.parse(body.decode("utf-8", "replace"), "MalformedPolicy", True, arn)
 
     def check_publicaccessblock(self, tree):
@@ -165,9 +162,9 @@ class BucketSettings:
             if bucket.owner not in (None, account) or owner not in (
                     None, bucket.owner or account):
                 return "Access Denied"
-        partition = self.partition(bucket) if bucket is not None else "aws"
-        arn = "arn:%s:s3:::%s%s" % (partition, request.bucket or "*",
-                                    "/" + name if name else "")
+        home = partition(bucket.region) if bucket is not None else "aws"
+        arn = "arn:%s:s3:::%s%s" % (home, request.bucket or "*",
+                               "/" + name if name else "")
         context = self.context(request, key)
         if bucket is not None and "policy" in bucket.kept and policy.verdict(
                 bucket.kept["policy"], action, arn, context) == "Deny":
