@@ -93,7 +93,7 @@ if [ "$(id -u)" -eq 0 ]; then # who alone boots machines
 	is "$rc" 125 "what only this machine is told helps no other one"
 	like "$err" "store_unreachable" "the reason"
 	like "$err" "does not trust the store's certificate.*ca_file" "in words, with what to do"
-	for i in 1 2 3 4 5 6; do
+	for _ in 1 2 3 4 5 6; do
 		new_pair other && cat other.pem
 	done >many.pem
 	cat own.pem >>many.pem
