@@ -326,7 +326,7 @@ TEST(bodies_that_break_off_go_on)
 	nothing_stays(1);
 }
 
-// Any part may be the second to be asked for: the byte lies in the shortest, too.
+/* Any part may be the second to be asked for: the byte lies in the shortest, too. */
 TEST(bytes_that_were_changed_on_the_way_are_refused)
 {
 	gpc_autostr *back = bed_path("back");
