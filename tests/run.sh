@@ -88,9 +88,9 @@ logs=$(mktemp -d "${TMPDIR:-/tmp}/gpucloud-tests.XXXXXX")
 : >"$logs/results"
 
 # As many tests at a time as there are tokens in this pipe. They mostly wait, so a
-# core has room for two; under memcheck they do not.
+# core has room for three; under memcheck they do not.
 cores=$(getconf _NPROCESSORS_ONLN)
-at_a_time=$((cores < 4 ? cores * 2 : 8))
+at_a_time=$((cores < 4 ? cores * 3 : 12))
 [ -z "$memcheck" ] || at_a_time=$cores
 at_a_time=${GPUCLOUD_TEST_JOBS:-$at_a_time}
 mkfifo "$logs/places"
@@ -232,7 +232,7 @@ build() {
 			return 1
 		}
 	fi
-	if ninja -C "$builds/$b_name" >"$logs/build-$b_name.log" 2>&1; then
+	if nice -n 5 ninja -C "$builds/$b_name" >"$logs/build-$b_name.log" 2>&1; then
 		result pass 1
 		say "built $builds/$b_name"
 	else
@@ -417,16 +417,16 @@ sanitized_tests() {
 	meson_tests sanitized "sanitized " "$NOT_SANITIZED_TESTS"
 }
 
-# All is built before the first test begins, so that the long tests of one build do
-# not wait for the last of another.
-say "builds: plain, with sanitizers, with clang"
+# What tests run is built before the first of them begins, so that the long tests of
+# one build do not wait for the last of another.
+say "builds: plain, with sanitizers; with clang beside the tests"
 [ -z "${GPUCLOUD_TEST_LONG:-}" ] || ONLY_SANITIZED=
 plain=
 sanitized=
 build plain && plain=yes
-build sanitized -Db_sanitize=address,undefined -Db_lundef=false && sanitized=yes
-# For its warnings, which it gives before it optimizes.
-CC=clang build clang -Doptimization=0 -Ddebug=false
+build sanitized -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false && sanitized=yes
+# For its warnings, which it gives before it optimizes. Tests wait more than they work.
+CC=clang build clang -Doptimization=0 -Ddebug=false &
 [ -z "$plain" ] || plain_tests
 [ -z "$sanitized" ] || sanitized_tests
 [ -z "$sanitized" ] || e2e_tests_alone sanitized "sanitized " "$NOT_SANITIZED"
