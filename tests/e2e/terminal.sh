@@ -31,7 +31,9 @@ run gpc wait @
 is "$rc" 0 "the job went on"
 like "$(gpc logs @ --stdout)" "^tick 30$" "to its end"
 
-# Ctrl-C before a machine is asked for: the supervisor is kept from it.
+# Ctrl-C before a machine is asked for: the supervisor is kept from it. That of the
+# job before would not be.
+wait_until 60 is_count 0
 mkdir crash
 passed() { grep -q "^$1 " crash/passed 2>/dev/null; }
 # what runs in the background of this shell would not hear SIGINT
