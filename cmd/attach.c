@@ -49,19 +49,31 @@ static int pull(struct gpc_cmd *c, struct gpc_session *s, const char *job,
 	return 0;
 }
 
+static bool no_machine_asked_for(const struct gpc_job_state *st)
+{
+	return st->attempt == 0 && st->intents.n == 0;
+}
+
 /* Nothing was bought yet, so there is nothing that could run on. */
 static bool nothing_begun(const struct gpc_follow *f,
 	const struct gpc_attach *a)
 {
-	const struct gpc_job_state *st = &gpc_follow_view(f)->state;
+	return a->follow.fresh && !a->existed &&
+		no_machine_asked_for(&gpc_follow_view(f)->state);
+}
 
-	return a->follow.fresh && !a->existed && st->attempt == 0 &&
-		st->intents.n == 0;
+/* Once it is cancelled: an intent may have come before that, and none comes after. */
+static bool is_called_off(struct gpc_session *s, const char *job)
+{
+	gpc_auto(gpc_view) struct gpc_view v = {0};
+
+	return gpc_view_load(s, job, &v, NULL) == 0 &&
+		no_machine_asked_for(&v.state);
 }
 
 /* The job goes with us: it saves, and we look on as long as we may. */
 static int end_job(struct gpc_cmd *c, struct gpc_session *s, const char *job,
-	struct gpc_follow *f, int signal, bool begun, struct gpc_error *err)
+	struct gpc_follow *f, int signal, struct gpc_error *err)
 {
 	bool ended = false;
 	int r = gpc_request_cancel(s, job, false, &ended, err);
@@ -69,9 +81,9 @@ static int end_job(struct gpc_cmd *c, struct gpc_session *s, const char *job,
 	if (r)
 		return r;
 	if (!ended)
-		gpc_follow_tell(f, begun ? "is cancelled with this client: it "
-			"saves what it can and stops" : "is called off: no "
-			"machine had been asked for");
+		gpc_follow_tell(f, is_called_off(s, job) ? "is called off: no "
+			"machine had been asked for" : "is cancelled with this "
+			"client: it saves what it can and stops");
 	if (!c->out.broken)
 		r = gpc_follow_run(f, 0, err);
 	if (r == -GPC_ECANCELED)
@@ -94,7 +106,7 @@ static int interrupted(struct gpc_cmd *c, struct gpc_session *s,
 	if (a->tether.within_ms ||
 		(c->cancel->signal && nothing_begun(f, a))) {
 		gpc_signals_forget();
-		return end_job(c, s, job, f, signal, !nothing_begun(f, a), err);
+		return end_job(c, s, job, f, signal, err);
 	}
 	gpc_follow_detach(f);
 	c->exit_status = c->cancel->signal ? 128 + signal : 0;
