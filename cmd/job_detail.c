@@ -160,6 +160,18 @@ static void add_priority(struct detail *d, const struct gpc_spec *spec,
 		row(d, "Priority:", text);
 }
 
+static void add_tether(struct detail *d, struct gpc_session *s,
+	const struct gpc_view *v)
+{
+	int64_t within_ms = gpc_view_tether_ms(s, v);
+	gpc_autostr *time = gpc_phrase_duration(within_ms);
+	gpc_autostr *text = gpc_format("it ends when its client is interrupted or "
+		"silent for %s", time);
+
+	if (within_ms)
+		row(d, "Tether:", text);
+}
+
 static void add_notify(struct detail *d, struct gpc_session *s,
 	const struct gpc_view *v, const struct gpc_spec *spec)
 {
@@ -225,6 +237,7 @@ static void add_wishes(struct detail *d, struct gpc_session *s,
 		return;
 	add_ports(d, v, &spec);
 	add_limits(d, &spec, &v->state);
+	add_tether(d, s, v);
 	add_priority(d, &spec, &v->state);
 	add_notify(d, s, v, &spec);
 }

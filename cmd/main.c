@@ -291,9 +291,12 @@ static int start(struct gpc_cmd *c, int argc, char **argv,
 	}
 	int r = parse_first(c, argc ? argc - 1 : 0, argv + 1, &want_version,
 		&first, err);
+	set_up_streams(c);
+	if (r && err->hint[0] == '\0')
+		gpc_hint(err, "the options of a command stand behind it; "
+			"`gpucloud help` shows those before it");
 	if (r)
 		return r;
-	set_up_streams(c);
 	if (want_version)
 		return dispatch(c, 1, only_version, err);
 	if (c->global.help)

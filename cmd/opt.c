@@ -344,15 +344,19 @@ static void take_rest(struct parser *p, unsigned flags)
 	}
 }
 
+/* What comes after a mistake still says how it is told: --log-format, -o. Only the
+ * first one is. */
 static int parse_words(struct parser *p, unsigned flags)
 {
+	int wrong = 0;
+
 	while (p->i < p->argc) {
 		const char *word = p->argv[p->i++];
 		int r = 0;
 
 		if (gpc_eq(word, "--")) {
 			take_rest(p, flags);
-			return 0;
+			return wrong;
 		}
 		if (gpc_starts_with(word, "--"))
 			r = parse_long(p, word);
@@ -360,14 +364,16 @@ static int parse_words(struct parser *p, unsigned flags)
 			r = parse_letters(p, word);
 		else
 			p->args->argv[p->args->argc++] = word;
-		if (r)
-			return r;
+		if (r && !wrong) {
+			wrong = r;
+			p->err = NULL;
+		}
 		if (p->args->argc && (flags & GPC_OPT_STOP_AT_WORD)) {
 			take_rest(p, 0);
-			return 0;
+			return wrong;
 		}
 	}
-	return 0;
+	return wrong;
 }
 
 int gpc_opt_parse(const struct gpc_opt_set *sets, size_t n_sets, int argc,

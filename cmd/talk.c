@@ -86,15 +86,17 @@ void gpc_say(struct gpc_talk *t, const char *fmt, ...)
 		put_lines(t, text);
 }
 
-/* The line is rendered and made printable already. */
+/* The line is rendered and made printable already. What is said at INFO is talk as
+ * any other; warnings have their word in front. */
 void gpc_talk_log(void *talk, enum gpc_level level, const char *line)
 {
 	struct gpc_talk *t = talk;
-
-	(void)level;
-	gpc_talk_clear_line(t);
 	gpc_auto(gpc_buf) struct gpc_buf b = {0};
-	add_line(t, line, &b);
+	gpc_autostr *led = level == GPC_INFO && !t->json ?
+		gpc_format("gpucloud: %s", line) : NULL;
+
+	gpc_talk_clear_line(t);
+	add_line(t, led ? led : line, &b);
 	fwrite(b.data, 1, b.len, t->to);
 	fflush(t->to);
 }

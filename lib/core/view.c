@@ -19,6 +19,7 @@
 #include "record/keys.h"
 #include "record/recover.h"
 #include "record/roll.h"
+#include "record/tether.h"
 #include "record/update.h"
 
 #define FULL_BYTES 16384        /* less takes no event */
@@ -539,6 +540,12 @@ static struct gpc_json *limits_json(const struct gpc_view *v,
 	return j;
 }
 
+int64_t gpc_view_tether_ms(struct gpc_session *s, const struct gpc_view *v)
+{
+	return gpc_job_status_is_end(v->state.status) ? 0 :
+		gpc_tether_within_ms(s->store, v->job.id);
+}
+
 /* What the spec says and updates have changed. */
 static void set_current(struct gpc_json *j, struct gpc_session *s,
 	const struct gpc_view *v)
@@ -546,11 +553,14 @@ static void set_current(struct gpc_json *j, struct gpc_session *s,
 	gpc_auto(gpc_spec) struct gpc_spec spec = {0};
 	gpc_auto(gpc_spec_notify) struct gpc_spec_notify notify = {0};
 	gpc_autostr *failed = NULL;
+	int64_t within_ms = gpc_view_tether_ms(s, v);
 
 	if (gpc_spec_from_json(v->job.spec, v->job.id, &spec, NULL, NULL) < 0)
 		gpc_spec_init(&spec);
 	gpc_ports_json(&spec, &v->state, gpc_view_is_over(v), j);
 	gpc_json_set(j, "limits", limits_json(v, &spec));
+	if (within_ms)
+		gpc_json_set_int(j, "tether_ms", within_ms);
 	gpc_json_set_int(j, "priority", gpc_update_priority(&spec, &v->state));
 	if (gpc_update_notify(&spec, &v->state, &notify, NULL) == 0 && notify.n)
 		failed = gpc_notify_failure(s, v->job.id);

@@ -70,23 +70,41 @@ int gpc_tether_cut(struct gpc_store *s, const char *job, struct gpc_error *err)
 	return r == -GPC_ENOTFOUND ? 0 : r;
 }
 
-/* *ret_known: the store answered. An object that makes no sense is one that
- * nobody renews. */
+/* Nothing in *ret_j where it makes no sense: nobody renews that one. */
+static int read_tether(struct gpc_store *s, const char *job,
+	struct gpc_json **ret_j)
+{
+	gpc_auto(gpc_buf) struct gpc_buf b = { .max = TETHER_MAX };
+	gpc_key key;
+	int r = gpc_store_get(s, gpc_key_job_file(key, job, "tether"),
+		TETHER_MAX, &b, NULL);
+
+	if (r == 0 && gpc_json_parse(b.data, b.len, ret_j, NULL) < 0)
+		*ret_j = NULL;
+	return r;
+}
+
+int64_t gpc_tether_within_ms(struct gpc_store *s, const char *job)
+{
+	gpc_autoptr(gpc_json) *j = NULL;
+
+	return read_tether(s, job, &j) < 0 ? 0 :
+		gpc_json_get_int(j, "within_ms", 0);
+}
+
+/* *ret_known: the store answered. */
 static void look(struct gpc_tether_watch *w, struct gpc_store *s,
 	const char *job, int64_t now_ms, bool *ret_known)
 {
-	gpc_auto(gpc_buf) struct gpc_buf b = { .max = TETHER_MAX };
 	gpc_autoptr(gpc_json) *j = NULL;
 	const char *id;
-	gpc_key key;
 	int64_t n;
-	int r = gpc_store_get(s, gpc_key_job_file(key, job, "tether"),
-		TETHER_MAX, &b, NULL);
+	int r = read_tether(s, job, &j);
 
 	*ret_known = r == 0 || r == -GPC_ENOTFOUND;
 	if (r == -GPC_ENOTFOUND)
 		w->within_ms = 0;
-	if (r < 0 || gpc_json_parse(b.data, b.len, &j, NULL) < 0)
+	if (!j)
 		return;
 	id = gpc_json_get_str(j, "id");
 	n = gpc_json_get_int(j, "n", 0);

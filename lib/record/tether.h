@@ -27,6 +27,10 @@ void gpc_tether_renew(struct gpc_tether *t, struct gpc_store *s,
 int gpc_tether_cut(struct gpc_store *s, const char *job, struct gpc_error *err)
 	gpc_must_check;
 
+/* How long the client of a job may be silent; 0 where there is no tether, or it
+ * cannot be read. */
+int64_t gpc_tether_within_ms(struct gpc_store *s, const char *job);
+
 /* The watchers' half; all zero at first. */
 struct gpc_tether_watch {
 	char id[17];

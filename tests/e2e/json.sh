@@ -191,6 +191,10 @@ GPUCLOUD_LOCAL_PRICE_PER_HOUR=0.000001 gpc submit -y -q --name paid -- true
 wait_until 20 sh -c "'$GPUCLOUD_BIN' status paid --json | jq -e '.nodes[0].released'"
 json cost-paid cost paid --json
 json release-dry release --all --dry-run --json
+if ! far; then
+	echo '{"v":1,"id":"a","n":1,"within_ms":600000}' >tether
+	cp tether "$STORE/jobs/$(gpc status waits -o name)/tether"
+fi
 run gpc status waits --json
 cp "$T/out" docs/running
 # As its node says it while files wait for a bucket; only a folder is looked into.
@@ -274,6 +278,12 @@ gpc release --now slow >/dev/null 2>&1
 run gpc --log-format json submit --name talks -- true
 is "$(jq -r .level "$T/err" 2>&1 | sort -u),$(grep -c 'SUCCEEDED: completed' "$T/err")" \
 	"info,1" "with --log-format=json all that is said is an object a line"
+for words in '--log-format json --bogus status' '--bogus --log-format json status' \
+	'status --bogus --watch=x --log-format json'; do
+	# shellcheck disable=SC2086  # a list of words
+	run gpc $words
+	like "$(jq -r .msg "$T/err" 2>&1)" '^unknown option --bogus; hint: ' "also of: $words"
+done
 # the reader goes away: the job runs on, and nobody hangs
 "$GPUCLOUD_BIN" submit --json --name gone -- sh -c \
 	'for i in $(seq 50); do echo $i; sleep 0.1; done' 2>gone.err | head -n 1 >gone.out
@@ -299,7 +309,7 @@ is "$(comm -23 with_value described)" "" \
 	"each field that is printed is described in gpucloud-json(5), with its type"
 sed 's/ null$//' printed | cut -d' ' -f1,2 | sort -u >printed_names
 cut -d' ' -f1,2 described | sort -u >described_names
-if far; then sed -i '/^job uploads[.]/d; /^event log_cut$/d' described_names; fi
+if far; then sed -i '/^job uploads[.]/d; /^job tether_ms$/d; /^event log_cut$/d' described_names; fi
 sed -i '/^setup /d' described_names # it takes an account: e2e/setup reads what it prints
 # an empty list of objects stands for the fields of these
 while IFS= read -r name; do

@@ -57,6 +57,8 @@ run gpc submit -n -d --tether -- true
 is "$rc" 2 "a plan is refused for what would be refused"
 
 attach int --tether
+run gpc status "$job"
+like "$out" "^Tether: +it ends when its client is .* silent for 10m$" "status tells the tether"
 ends INT
 is "$rc" 130 "an interrupted tethered client exits with 130"
 is "$(state_of "$job")" CANCELLED "and its job is cancelled when it does"
@@ -91,6 +93,7 @@ wait_until 60 in_state "$job" CANCELLED
 is "$(state_of "$job")" CANCELLED "and is missed"
 run gpc status "$job"
 like "$out" "silent for 3s" "status says why"
+unlike "$out" "^Tether:" "and of an ended job nothing of a tether"
 saved_last "the job saved"
 wait_until 10 none_of_job
 ok $? "nothing is left running"

@@ -42,9 +42,10 @@ static void test_say(void **state)
 	c.t.quiet = true;
 	gpc_say(&c.t, "unheard");
 	gpc_talk_log(&c.t, GPC_WARN, "warning: \033[33mready made\033[0m");
+	gpc_talk_log(&c.t, GPC_INFO, "told");
 	char *text = end(&c);
 	assert_string_equal(text, "two\nlines \\x1b[2J\n"
-		"warning: \033[33mready made\033[0m\n");
+		"warning: \033[33mready made\033[0m\ngpucloud: told\n");
 	free(text);
 }
 
