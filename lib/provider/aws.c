@@ -24,7 +24,7 @@
 #include "provider/aws_reserved.h"
 #include "provider/aws_setup.h"
 #include "provider/aws_side.h"
-#include "provider/aws_tables.h"
+#include "catalog/prices.h"
 #include "provider/aws_way.h"
 
 #define FIRST_REGION "us-east-1"
@@ -107,7 +107,7 @@ static int aws_offers(struct gpc_provider *p, const struct gpc_ask *ask,
 
 	if (r < 0)
 		return r;
-	if (ask->region && gpc_aws_sells_in(ask->region))
+	if (ask->region && gpc_list_sells_in("aws", ask->region))
 		gpc_strv_add(&one, ask->region);
 	r = gpc_aws_offers(&s->aws, one.n ? &one : &s->shops,
 		p->ctx->aws_reservations, ask, ret_offers, err);

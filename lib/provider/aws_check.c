@@ -9,7 +9,7 @@
 #include "provider/aws_place.h"
 #include "provider/aws_quota.h"
 #include "provider/aws_regions.h"
-#include "provider/aws_tables.h"
+#include "catalog/prices.h"
 #include "provider/provider.h"
 
 #define DAY_MS ((int64_t)24 * 3600 * 1000)
@@ -242,7 +242,7 @@ static void check_prices(struct checking *c)
 	struct gpc_money price;
 	int64_t from_ms, days;
 
-	if (!gpc_aws_price(c->region, PRICED_TYPE, &price, &from_ms)) {
+	if (!gpc_list_price("aws", c->region, PRICED_TYPE, &price, &from_ms)) {
 		l->state = GPC_LINE_WARNING;
 		gpc_fail(&l->why, GPC_ECONFIG, "no price in %s is known", c->region);
 		gpc_hint(&l->why, "name another region in aws.regions");

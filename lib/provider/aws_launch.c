@@ -7,7 +7,7 @@
 #include "provider/aws_boot.h"
 #include "provider/aws_group.h"
 #include "provider/aws_place.h"
-#include "provider/aws_tables.h"
+#include "catalog/types.h"
 #include "provider/aws_tariff.h"
 
 #define GIB ((int64_t)1 << 30)
@@ -65,10 +65,10 @@ static int fail_absent(const char *image, const char *region, const char *state,
 }
 
 /* What can be known of an image before a machine is paid to try it. */
-static int check_image(const struct gpc_launch *l, const struct gpc_aws_type *t,
+static int check_image(const struct gpc_launch *l, const struct gpc_machine_type *t,
 	const char *image, const struct gpc_xml *x, struct gpc_error *err)
 {
-	const char *region = l->offer.region, *want = t->arm ? "arm64" : "x86_64";
+	const char *region = l->offer.region, *want = gpc_arch_names[t->arch];
 	const char *ends = gpc_xml_text(x, "deprecationTime");
 	int64_t ends_ms = 0;
 
@@ -102,7 +102,7 @@ static int check_image(const struct gpc_launch *l, const struct gpc_aws_type *t,
 
 /* Whether the image is there and fits the machine, and where its disk hangs. */
 static int look_at_image(struct gpc_aws *aws, const struct gpc_launch *l,
-	const struct gpc_aws_type *t, const char *image, struct gpc_json *to,
+	const struct gpc_machine_type *t, const char *image, struct gpc_json *to,
 	struct gpc_error *err)
 {
 	gpc_auto(gpc_pairs) struct gpc_pairs p = {0};
@@ -167,16 +167,16 @@ int gpc_aws_launch_prepare(struct gpc_aws *aws, struct gpc_launch *l,
 	gpc_autoptr(gpc_json) *made = gpc_json_object();
 	gpc_autostr *image = NULL, *data = NULL, *group = NULL;
 	const char *named = gpc_json_get_str(l->rest, "image");
-	struct gpc_aws_type t;
+	struct gpc_machine_type t;
 	int r = 0;
 
-	if (!gpc_aws_type_find(l->offer.instance_type, &t))
+	if (!gpc_machine_type_find("aws", l->offer.instance_type, &t))
 		return gpc_fail(err, GPC_ECONFIG, "no type of machine is called %s",
 			l->offer.instance_type);
 	if (named)
 		image = gpc_strdup(named);
 	else
-		r = gpc_aws_image_published(aws, l->offer.region, t.arm,
+		r = gpc_aws_image_published(aws, l->offer.region, t.arch == GPC_ARCH_ARM64,
 			t.gpus > 0, &image, err);
 	if (r == 0)
 		r = look_at_image(aws, l, &t, image, made, err);

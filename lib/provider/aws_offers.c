@@ -1,4 +1,4 @@
-/* Types and on-demand prices are built in; zones and spot prices are asked. */
+/* Types and on-demand prices are in the catalog; zones and spot prices are asked. */
 #include "provider/aws_offers.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "provider/aws_launch.h"
 #include "provider/aws_quota.h"
 #include "provider/aws_reserved.h"
-#include "provider/aws_tables.h"
+#include "catalog/prices.h"
 #include "provider/aws_tariff.h"
 #include "provider/offer_fit.h"
 
@@ -16,12 +16,7 @@
 #define LIVE "DescribeSpotPriceHistory"
 #define USUAL ((uint64_t)2 << 30)       /* memory that programs need at least */
 
-static enum gpc_arch arch_of(const struct gpc_aws_type *t)
-{
-	return t->arm ? GPC_ARCH_ARM64 : GPC_ARCH_X86_64;
-}
-
-void gpc_aws_offer_fill(const struct gpc_aws_type *t, const char *region,
+void gpc_aws_offer_fill(const struct gpc_machine_type *t, const char *region,
 	const char *market, struct gpc_offer *o)
 {
 	const char *limit = gpc_aws_limit(t->name, gpc_eq(market, "spot"));
@@ -34,24 +29,23 @@ void gpc_aws_offer_fill(const struct gpc_aws_type *t, const char *region,
 		.gpu_memory_gb = t->gpu_memory_gb, .cpus = t->cpus,
 		.memory_bytes = t->memory_bytes, .rest = gpc_json_object(),
 	};
-	gpc_json_set_str(o->rest, GPC_OFFER_ARCH, gpc_arch_names[arch_of(t)]);
+	gpc_json_set_str(o->rest, GPC_OFFER_ARCH, gpc_arch_names[t->arch]);
 	if (limit)
 		gpc_json_set_str(o->rest, "limit", limit);
 }
 
 /* The programs of a job are mostly for the machine that it is submitted from, so that
  * another architecture is only for who names what has no other. */
-static char *arch_misfit(const struct gpc_ask *ask, const struct gpc_aws_type *t)
+static char *arch_misfit(const struct gpc_ask *ask, const struct gpc_machine_type *t)
 {
-	const enum gpc_arch arch = arch_of(t);
-	const char *name = gpc_arch_names[arch];
+	const char *name = gpc_arch_names[t->arch];
 
-	if (arch == gpc_arch_self())
+	if (t->arch == gpc_arch_self())
 		return NULL;
 	if (!ask->instance_type && !ask->gpus.n)
 		return gpc_format("%s is %s, and this machine is not: name the type to "
 			"get it", t->name, name);
-	if (ask->archs & GPC_ARCH_BIT(arch))
+	if (ask->archs & GPC_ARCH_BIT(t->arch))
 		return NULL;
 	return gpc_format("%s is %s, for which there is no bundle here: make one by "
 		"`sh examples/bundle.sh %s FILE`, or by `gpucloud agent --bundle "
@@ -60,7 +54,7 @@ static char *arch_misfit(const struct gpc_ask *ask, const struct gpc_aws_type *t
 }
 
 char *gpc_aws_offer_misfit(const struct gpc_ask *ask,
-	const struct gpc_aws_type *t, const struct gpc_offer *o)
+	const struct gpc_machine_type *t, const struct gpc_offer *o)
 {
 	char *why = gpc_offer_misfit(ask, o, true);
 
@@ -83,14 +77,16 @@ static const char *market_of(const struct gpc_ask *ask)
 static void built_in(const char *region, const struct gpc_ask *ask,
 	struct gpc_offers *to, size_t *ret_fitting)
 {
-	struct gpc_aws_type t;
+	struct gpc_machine_type t;
 
-	for (size_t i = 0; gpc_aws_type_at(i, &t); i++) {
+	for (size_t i = 0; gpc_machine_type_at(i, &t); i++) {
 		struct gpc_offer o;
 
+		if (!gpc_eq(t.provider, "aws"))
+			continue;
 		gpc_aws_offer_fill(&t, region, market_of(ask), &o);
 		/* Of a spot machine only until its own price is asked for. */
-		if (!gpc_aws_price(region, t.name, &o.price, &o.price_ms)) {
+		if (!gpc_list_price("aws", region, t.name, &o.price, &o.price_ms)) {
 			gpc_offer_clear(&o);
 			continue;
 		}
@@ -209,14 +205,14 @@ static size_t spread(const struct gpc_offer *wants, const struct gpc_ask *ask,
 	struct gpc_offers *to)
 {
 	size_t n = 0;
-	struct gpc_aws_type t;
+	struct gpc_machine_type t;
 
 	gpc_vec_each(f, places) {
 		const struct found *price = find(prices, f);
 		struct gpc_offer *o;
 
 		if (!gpc_eq(f->type, wants->instance_type) ||
-			!gpc_aws_type_find(f->type, &t))
+			!gpc_machine_type_find("aws", f->type, &t))
 			continue;
 		o = gpc_vec_push(to);
 		gpc_aws_offer_fill(&t, wants->region, market_of(ask), o);

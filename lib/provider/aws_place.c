@@ -229,13 +229,13 @@ static int add_efa(struct gpc_aws *aws, const struct gpc_launch *l,
 /* --- all of it ------------------------------------------------------------------ */
 
 int gpc_aws_place(struct gpc_aws *aws, const struct gpc_launch *l,
-	const struct gpc_aws_type *t, struct gpc_json *to,
+	const struct gpc_machine_type *t, struct gpc_json *to,
 	struct gpc_error *err)
 {
 	const char *tier = gpc_json_get_str(l->rest, "network_tier");
 	int64_t nodes = gpc_json_get_int(l->rest, "num_nodes", l->count);
 	bool best = gpc_eq(tier, "best");
-	bool efa = t->efa && (best || (nodes > 1 && !tier));
+	bool efa = gpc_eq(t->rdma, "efa") && (best || (nodes > 1 && !tier));
 	bool cluster = nodes > 1 && (best || efa);
 	gpc_auto(gpc_strv) struct gpc_strv groups = {0};
 	struct gpc_aws_subnet s;

@@ -2,7 +2,7 @@
 #pragma once
 #include "model/node.h"
 #include "provider/aws_call.h"
-#include "provider/aws_tables.h"
+#include "catalog/types.h"
 
 #define GPC_AWS_OWN_TAG "gpucloud"      /* on subnets and groups that are to be used */
 
@@ -18,5 +18,5 @@ int gpc_aws_place_find(struct gpc_aws *aws, const char *region,
  * have room; GPC_ECONFIG with what a person can do where the region has no network.
  * Makes what gpc_aws_side_… makes when the machines talk by EFA. */
 int gpc_aws_place(struct gpc_aws *aws, const struct gpc_launch *l,
-	const struct gpc_aws_type *t, struct gpc_json *to,
+	const struct gpc_machine_type *t, struct gpc_json *to,
 	struct gpc_error *err) gpc_must_check;

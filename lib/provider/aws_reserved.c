@@ -5,7 +5,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "provider/aws_offers.h"
-#include "provider/aws_tables.h"
+#include "catalog/types.h"
 #include "provider/offer_fit.h"
 
 struct reading {
@@ -25,7 +25,7 @@ static bool is_wanted(const char *list, const char *id)
 }
 
 static char *misfit(const struct gpc_xml *x, const struct gpc_ask *ask,
-	const struct gpc_aws_type *t, const struct gpc_offer *o)
+	const struct gpc_machine_type *t, const struct gpc_offer *o)
 {
 	const char *state = gpc_xml_text(x, "state");
 	const char *id = gpc_xml_text(x, "capacityReservationId");
@@ -45,11 +45,11 @@ static void add(const struct reading *rd, const struct gpc_xml *x)
 {
 	const char *id = gpc_xml_text(x, "capacityReservationId");
 	int64_t until_ms = 0;
-	struct gpc_aws_type t;
+	struct gpc_machine_type t;
 	struct gpc_offer *o;
 
 	if (!is_wanted(rd->wanted, id) ||
-		!gpc_aws_type_find(gpc_xml_text(x, "instanceType"), &t))
+		!gpc_machine_type_find("aws", gpc_xml_text(x, "instanceType"), &t))
 		return;
 	o = gpc_vec_push(rd->to);
 	gpc_aws_offer_fill(&t, rd->region, "reserved", o);

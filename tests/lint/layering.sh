@@ -53,7 +53,7 @@ includes() {
 upward() {
   includes | awk '
     BEGIN {
-      split("base 0 dep 1 model 2 net 3 creds 4 store 5 provider 6 catalog 7 " \
+      split("base 0 dep 1 model 2 net 3 creds 4 catalog 5 store 5 provider 6 " \
         "snapshot 7 record 8 transfer 8 core 9 agent 9 cmd 10", w, " ")
       for (i = 1; i in w; i += 2) level[w[i]] = w[i + 1]
     }

@@ -14,7 +14,6 @@
 #include "provider/aws_group.h"
 #include "provider/aws_params.h"
 #include "provider/aws_quota.h"
-#include "provider/aws_tables.h"
 
 static struct gpc_error err;
 
@@ -362,35 +361,7 @@ TEST(user_data_that_is_too_long_is_refused)
 	assert_null(text);
 }
 
-/* --- tables ------------------------------------------------------------------- */
-
-TEST(each_row_of_the_tables_is_whole)
-{
-	struct gpc_aws_type t;
-	size_t n = 0, priced = 0;
-
-	for (; gpc_aws_type_at(n, &t); n++) {
-		struct gpc_money price = {0};
-		int64_t ms = 0;
-
-		assert_true(t.name[0] && strchr(t.name, '.'));
-		assert_true(t.cpus > 0 && t.memory_bytes > 0);
-		assert_int_equal(t.gpus > 0, t.gpu[0] != '\0');
-		assert_int_equal(t.gpus > 0, t.gpu_memory_gb > 0);
-		if (!gpc_aws_price("us-east-1", t.name, &price, &ms))
-			continue;
-		assert_true(price.micros > 0 && ms > 0);
-		assert_string_equal(price.currency, "USD");
-		priced++;
-	}
-	assert_true(n > 100 && priced > 80);
-	assert_true(gpc_aws_type_find("p5.48xlarge", &t));
-	assert_int_equal(t.gpus, 8);
-	assert_string_equal(t.gpu, "H100-SXM");
-	assert_false(gpc_aws_type_find("p5", &t));
-	assert_true(gpc_aws_sells_in("cn-north-1"));
-	assert_false(gpc_aws_sells_in("us-east"));
-}
+/* --- launch templates ------------------------------------------------------ */
 
 TEST(a_launch_template_names_no_subnet)
 {
@@ -422,7 +393,6 @@ int main(void)
 		cmocka_unit_test(user_data_is_what_shells_and_python_read),
 		cmocka_unit_test(user_data_grants_nothing),
 		cmocka_unit_test(user_data_that_is_too_long_is_refused),
-		cmocka_unit_test(each_row_of_the_tables_is_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
