@@ -3,10 +3,15 @@
  */
 #include "cmd/offer_row.h"
 
+#include <math.h>
 #include <string.h>
+
+#include "cmd/offers_pick.h"
 
 #define WHAT(name, kind, field, ...) \
 	GPC_COL(name, kind, struct gpc_offer_row, offer.field, __VA_ARGS__)
+#define ROW(name, kind, field, ...) \
+	GPC_COL(name, kind, struct gpc_offer_row, field, __VA_ARGS__)
 #define WHAT_IT_IS \
 	WHAT("provider", STR, provider, GPC_COL_F_NAME), \
 	WHAT("instance_type", STR, instance_type, 0, .title = "type"), \
@@ -22,6 +27,12 @@
 	WHAT("memory", SIZE, memory_bytes, GPC_COL_F_SPARE), \
 	WHAT("market", STR, market, 0), \
 	WHAT("price", MONEY, price, GPC_COL_F_KEEP, .title = "per hour"), \
+	ROW("price_per_gpu", MONEY, per_gpu, GPC_COL_F_WIDE, .title = "per gpu"), \
+	ROW("price_per_gpu_gb", MONEY, per_gpu_gb, GPC_COL_F_DATA), \
+	ROW("arch", STR, arch, GPC_COL_F_DATA), \
+	ROW("interconnect", STR, interconnect, GPC_COL_F_WIDE), \
+	ROW("rdma", STR, rdma, GPC_COL_F_WIDE), \
+	ROW("network_gbps", DOUBLE, network_gbps, GPC_COL_F_WIDE, .title = "gbps"), \
 	WHAT("price_source", STR, price_source, GPC_COL_F_WIDE), \
 	WHAT("price_at", AGE, price_ms, GPC_COL_F_WIDE, .title = "age")
 
@@ -40,8 +51,15 @@ const struct gpc_table gpc_offer_table = {"offer", listed,
 
 struct gpc_offer_row gpc_offer_row(const struct gpc_offer *o)
 {
-	struct gpc_offer_row row = { *o, o->zone && *o->zone ? o->zone :
-		o->region, !o->why_not };
+	struct gpc_offer_row row = {
+		.offer = *o, .place = o->zone && *o->zone ? o->zone : o->region,
+		.fits = !o->why_not, .arch = gpc_arch_names[gpc_offer_arch(o)],
+		.interconnect = gpc_json_get_str(o->rest, GPC_OFFER_INTERCONNECT),
+		.rdma = gpc_json_get_str(o->rest, GPC_OFFER_RDMA),
+		.network_gbps = gpc_json_number_or(gpc_json_get(o->rest,
+			GPC_OFFER_NETWORK), NAN),
+		.per_gpu = gpc_offer_per_gpu(o), .per_gpu_gb = gpc_offer_per_gpu_gb(o),
+	};
 
 	/* what costs nothing is still an amount */
 	if (!row.offer.price.currency[0])

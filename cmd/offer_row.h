@@ -6,6 +6,9 @@
 struct gpc_offer_row {
 	struct gpc_offer offer;
 	const char *place;            /* its zone, else its region; borrowed */
+	const char *arch, *interconnect, *rdma;  /* borrowed; NULL: not told */
+	double network_gbps;          /* NaN: not told */
+	struct gpc_money per_gpu, per_gpu_gb;    /* "": no GPU */
 	bool fits;
 };
 /* Schema gpucloud.offer/1, rows of struct gpc_offer_row. */

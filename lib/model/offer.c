@@ -23,6 +23,8 @@ static const struct gpc_bind fields[] = {
 	GPC_BIND_LAST
 };
 
+const char *const gpc_interconnects[] = { "none", "pcie", "nvlink", "nvswitch", NULL };
+
 struct gpc_json *gpc_offer_write(const struct gpc_offer *o)
 {
 	struct gpc_json *j = gpc_bind_write(fields, o);

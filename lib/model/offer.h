@@ -28,6 +28,9 @@ struct gpc_ask {
 	int num_nodes;
 	unsigned archs;                     /* whose bundles there are, by
 	                                     * GPC_ARCH_BIT; 0 = this program's */
+	unsigned only_archs;                /* no others, by GPC_ARCH_BIT; 0 = no wish */
+	int interconnect;                   /* of gpc_interconnects, or a faster one */
+	bool rdma;                          /* between nodes */
 };
 void gpc_ask_clear(struct gpc_ask *a);
 GPC_CLEANUP_VALUE(gpc_ask);
@@ -45,6 +48,14 @@ struct gpc_offer {
 	char *why_not;                      /* set: does not fit the ask, and why */
 	struct gpc_json *rest;
 };
+/* What connects the GPUs of a machine, slowest first: "none", "pcie", "nvlink",
+ * "nvswitch", NULL. */
+extern const char *const gpc_interconnects[];
+/* In the rest of an offer, where its cloud tells: what connects its GPUs; how its
+ * network card writes into another machine's memory ("efa", "none"); Gbit/s. */
+#define GPC_OFFER_INTERCONNECT "interconnect"
+#define GPC_OFFER_RDMA "rdma"
+#define GPC_OFFER_NETWORK "network_gbps"
 /* In the rest of an offer: the architecture of its machine, of gpc_arch_names; none:
  * that of this one. */
 #define GPC_OFFER_ARCH "arch"

@@ -30,6 +30,11 @@ void gpc_aws_offer_fill(const struct gpc_machine_type *t, const char *region,
 		.memory_bytes = t->memory_bytes, .rest = gpc_json_object(),
 	};
 	gpc_json_set_str(o->rest, GPC_OFFER_ARCH, gpc_arch_names[t->arch]);
+	gpc_json_set_str(o->rest, GPC_OFFER_INTERCONNECT, t->interconnect);
+	gpc_json_set_str(o->rest, GPC_OFFER_RDMA, t->rdma);
+	if (t->network_gbps > 0)
+		gpc_json_set(o->rest, GPC_OFFER_NETWORK,
+			gpc_json_number(t->network_gbps));
 	if (limit)
 		gpc_json_set_str(o->rest, "limit", limit);
 }
@@ -42,7 +47,7 @@ static char *arch_misfit(const struct gpc_ask *ask, const struct gpc_machine_typ
 
 	if (t->arch == gpc_arch_self())
 		return NULL;
-	if (!ask->instance_type && !ask->gpus.n)
+	if (!ask->instance_type && !ask->gpus.n && !ask->only_archs)
 		return gpc_format("%s is %s, and this machine is not: name the type to "
 			"get it", t->name, name);
 	if (ask->archs & GPC_ARCH_BIT(t->arch))

@@ -56,10 +56,37 @@ static char *size_misfit(const struct gpc_ask *ask, const struct gpc_offer *o,
 		gpc_format_size(o->memory_bytes, have, sizeof(have)));
 }
 
+static int interconnect_of(const char *name)
+{
+	for (int i = 0; gpc_interconnects[i]; i++)
+		if (gpc_eq(name, gpc_interconnects[i]))
+			return i;
+	return -1;
+}
+
+/* What is not told may be there, but nobody can count on it. */
+static char *link_misfit(const struct gpc_ask *ask, const struct gpc_offer *o)
+{
+	const char *has = gpc_json_get_str(o->rest, GPC_OFFER_INTERCONNECT);
+	const char *rdma = gpc_json_get_str(o->rest, GPC_OFFER_RDMA);
+
+	if (ask->interconnect && interconnect_of(has) < ask->interconnect)
+		return gpc_format("asks for %s between GPUs; %s has %s",
+			gpc_interconnects[ask->interconnect], o->instance_type,
+			has ? has : "what it does not tell");
+	if (ask->rdma && (!rdma || gpc_eq(rdma, "none")))
+		return gpc_format("asks for RDMA between nodes; %s has none",
+			o->instance_type);
+	if (ask->only_archs && !(ask->only_archs & GPC_ARCH_BIT(gpc_offer_arch(o))))
+		return gpc_format("asks for another architecture; %s is %s",
+			o->instance_type, gpc_arch_names[gpc_offer_arch(o)]);
+	return NULL;
+}
+
 char *gpc_offer_misfit(const struct gpc_ask *ask, const struct gpc_offer *o,
 	bool exact)
 {
-	char *size;
+	char *why;
 
 	if (ask->spot != gpc_eq(o->market, "spot"))
 		return gpc_format("it is sold %s, and use_spot is %s",
@@ -68,9 +95,11 @@ char *gpc_offer_misfit(const struct gpc_ask *ask, const struct gpc_offer *o,
 	if (!gpus_fit(ask, o, exact))
 		return gpc_format("%s has %d GPU%s%s%s", o->instance_type,
 			o->gpus, o->gpus == 1 ? "" : "s", o->gpu ? " " : "", o->gpu ? o->gpu : "");
-	size = size_misfit(ask, o, exact);
-	if (size)
-		return size;
+	why = size_misfit(ask, o, exact);
+	if (!why)
+		why = link_misfit(ask, o);
+	if (why)
+		return why;
 	if (ask->instance_type && !gpc_eq(ask->instance_type, o->instance_type))
 		return gpc_format("asks for instance type %s; this is %s",
 			ask->instance_type, o->instance_type);

@@ -90,6 +90,18 @@ is "$rc:$(($(asked DescribeInstanceTypeOfferings) - before))" 0:0 "what no type 
 run gpc offers --infra aws --gpus A10G:1 -o json
 is "$(printf '%s' "$out" | jq -c '[.rows[] | select(.fits) | .zone]')" \
 	'["us-east-1a","us-east-1b","us-east-1c"]' "an offer for each zone that has it"
+run gpc offers --infra aws --region us-east-1 --gpus 80GB+:8 --rdma --interconnect nvlink -o json
+is "$(printf '%s' "$out" | jq -c '[.rows[] | .instance_type + " " + .interconnect + " " + .rdma] |
+	unique')" '["p5.48xlarge nvswitch efa"]' "what joins GPUs and machines can be asked for"
+explained() { # WORDS…: the reasons, each once
+	gpc offers --infra aws --json "$@" | jq -r '[.rows[].why_not] | unique | .[]'
+}
+is "$(explained --gpus A10G:4 --interconnect nvlink --explain g5.12xlarge)" \
+	"asks for nvlink between GPUs; g5.12xlarge has pcie" "and why a type is out"
+is "$(explained --rdma --explain us-east-1/m7i.large)" \
+	"asks for RDMA between nodes; m7i.large has none" "of one region, too"
+is "$(explained --arch arm64 --explain m7i.large)" \
+	"asks for another architecture; m7i.large is x86_64" "by its architecture"
 
 for words in "--instance-type g5.xlrge|did you mean g5.xlarge" \
 	"--infra aws/us-est-1|did you mean us-east-1" "--gpus A10G:3|nearest: aws: g5.12xlarge" \

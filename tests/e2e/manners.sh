@@ -239,7 +239,7 @@ is "$(printf '%s\n' "$plain" | tr -d '\r' | sed -n '1,4p')" "usage: gpucloud che
          [OPTION]... [JOB]
        gpucloud checkpoint list
          [OPTION]... [JOB]" "40 columns: each way to call it hangs alike"
-terminal 80 "$GPUCLOUD_BIN" offers --infra fake
+terminal 80 "$GPUCLOUD_BIN" offers --all --infra fake
 like "$plain" "MARKET +PER HOUR +WHY NOT" "80 columns: an offer's market and why it does not fit"
 like "$plain" " south-a +8 +A100-80GB +spot +[$]5.76 +it is sold" "80 columns: before what its type says"
 terminal 80 "$GPUCLOUD_BIN" help

@@ -110,7 +110,7 @@ words_agree() { # COMMAND
     [ -s "$tmp/words" ] || continue
     cat "$page" "$root/man/gpucloud.1.scd" |
       awk -v option="$name" '/^\*-/ { on = index($0, "*" option "*") } /^# / { on = 0 } on' |
-      sed 's/[*_\\]/ /g' >"$tmp/paragraph"
+      sed 's|\\_|@@|g; s|[*_\\]| |g; s|@@|_|g' >"$tmp/paragraph"
     # the marks stand for letters too: local_x is written as it is
     while IFS= read -r word; do
       tr -s ' \t\n;,.' '\n' <"$tmp/paragraph" | grep -qxF -- "$(echo "$word" | sed 's/_/ /g')" ||
