@@ -108,6 +108,9 @@ static int compare(const void *a, const void *b)
 
 	if (x->distance != y->distance)
 		return x->distance < y->distance ? -1 : 1;
+	if (gpc_eq(x->o->price.currency, y->o->price.currency) &&
+		x->o->price.micros != y->o->price.micros)
+		return x->o->price.micros < y->o->price.micros ? -1 : 1;
 	return x->place < y->place ? -1 : 1;
 }
 
