@@ -81,20 +81,54 @@ static int find_shops(struct gpc_provider *p, struct gpc_error *err)
 	return r;
 }
 
-/* Where nodes of ours may be. None at all where AWS was never used: then nothing is
- * asked, and nobody needs credentials. */
-static int find_places(struct gpc_provider *p, struct gpc_strv *ret,
+static void add_once(struct gpc_strv *to, const char *region)
+{
+	if (!gpc_strv_has(to, region))
+		gpc_strv_add(to, region);
+}
+
+/* Where nodes of ours were bought, as far as this machine knows. */
+static int find_used(struct gpc_provider *p, struct gpc_strv *ret,
 	struct gpc_error *err)
 {
 	const struct state *s = p->state;
-	int r = gpc_aws_regions_read(p->ctx->aws_regions, ret, err);
+	int r = gpc_aws_regions_used(p->ctx->state_dir, GPC_AWS_OF_MACHINES, ret,
+		err);
+
+	for (size_t i = 0; r == 0 && i < s->known.n; i++)
+		add_once(ret, s->known.v[i]);
+	return r;
+}
+
+typedef int place_fn(struct gpc_provider *p, const char *region, void *arg,
+	struct gpc_error *err);
+
+/* Where nodes of ours may be. None at all where AWS was never used: then nothing is
+ * asked, and nobody needs credentials. A region that is only configured and knows nobody
+ * is one that the account has not enabled, unless all say so. */
+static int in_each_place(struct gpc_provider *p, place_fn *fn, void *arg,
+	struct gpc_error *err)
+{
+	gpc_auto(gpc_strv) struct gpc_strv places = {0}, used = {0};
+	struct gpc_error why = {0};
+	bool answered = false;
+	int r = gpc_aws_regions_read(p->ctx->aws_regions, &places, &why);
 
 	if (r == 0)
-		r = gpc_aws_regions_used(p->ctx->state_dir, GPC_AWS_OF_MACHINES,
-			ret, err);
-	for (size_t i = 0; r == 0 && i < s->known.n; i++)
-		if (!gpc_strv_has(ret, s->known.v[i]))
-			gpc_strv_add(ret, s->known.v[i]);
+		r = find_used(p, &used, &why);
+	for (size_t i = 0; i < used.n; i++)
+		add_once(&places, used.v[i]);
+	for (size_t i = 0; r == 0 && i < places.n; i++) {
+		const char *region = places.v[i];
+
+		r = fn(p, region, arg, &why);
+		answered |= r == 0;
+		if (!gpc_strv_has(&used, region) && gpc_aws_is_stranger(r, &why) &&
+			(answered || i + 1 < places.n))
+			r = 0;
+	}
+	if (r < 0 && err)
+		*err = why;
 	return r;
 }
 
@@ -135,12 +169,6 @@ static int aws_prepare(struct gpc_provider *p, struct gpc_launch *l,
 	if (r < 0)
 		gpc_aws_answers_clear(&s->aws.answers);
 	return r;
-}
-
-static void add_once(struct gpc_strv *to, const char *region)
-{
-	if (!gpc_strv_has(to, region))
-		gpc_strv_add(to, region);
 }
 
 /* A node's or group's region is looked at from now on, configured or not. */
@@ -309,24 +337,28 @@ static void move_all(struct gpc_instances *from, struct gpc_instances *to)
 	}
 }
 
-static int aws_list(struct gpc_provider *p, struct gpc_instances *ret,
+static int list_place(struct gpc_provider *p, const char *region, void *arg,
 	struct gpc_error *err)
 {
 	struct state *s = p->state;
+	struct gpc_instances *found = arg;
+	gpc_auto(gpc_instances) struct gpc_instances machines = {0};
+	int r = gpc_aws_instances_list(&s->aws, region, p->ctx->store_id, &machines,
+		err);
+
+	mark_unstarted(s, &machines);
+	if (r == 0)     /* before what they would start again */
+		r = list_groups(p, region, &machines, found, err);
+	move_all(&machines, found);
+	return r;
+}
+
+static int aws_list(struct gpc_provider *p, struct gpc_instances *ret,
+	struct gpc_error *err)
+{
 	gpc_auto(gpc_instances) struct gpc_instances found = {0};
-	gpc_auto(gpc_strv) struct gpc_strv regions = {0};
-	int r = find_places(p, &regions, err);
+	int r = in_each_place(p, list_place, &found, err);
 
-	for (size_t i = 0; r == 0 && i < regions.n; i++) {
-		gpc_auto(gpc_instances) struct gpc_instances machines = {0};
-
-		r = gpc_aws_instances_list(&s->aws, regions.v[i],
-			p->ctx->store_id, &machines, err);
-		mark_unstarted(s, &machines);
-		if (r == 0)     /* before what they would start again */
-			r = list_groups(p, regions.v[i], &machines, &found, err);
-		move_all(&machines, &found);
-	}
 	if (r < 0)
 		return r;
 	move_all(&found, ret);
@@ -487,17 +519,19 @@ static int aws_open_way(struct gpc_provider *p, const char *id,
 		ret_address, err);
 }
 
+static int ways_place(struct gpc_provider *p, const char *region, void *arg,
+	struct gpc_error *err)
+{
+	return gpc_aws_way_list(&((struct state *)p->state)->aws, region,
+		p->ctx->store_id, arg, err);
+}
+
 static int aws_ways(struct gpc_provider *p, struct gpc_instances *ret,
 	struct gpc_error *err)
 {
-	struct state *s = p->state;
 	gpc_auto(gpc_instances) struct gpc_instances found = {0};
-	gpc_auto(gpc_strv) struct gpc_strv regions = {0};
-	int r = find_places(p, &regions, err);
+	int r = in_each_place(p, ways_place, &found, err);
 
-	for (size_t i = 0; r == 0 && i < regions.n; i++)
-		r = gpc_aws_way_list(&s->aws, regions.v[i], p->ctx->store_id,
-			&found, err);
 	if (r < 0)
 		return r;
 	*ret = found;
@@ -505,18 +539,18 @@ static int aws_ways(struct gpc_provider *p, struct gpc_instances *ret,
 	return 0;
 }
 
+static int tidy_place(struct gpc_provider *p, const char *region, void *arg,
+	struct gpc_error *err)
+{
+	return gpc_aws_side_end(&((struct state *)p->state)->aws, region,
+		p->ctx->store_id, NULL, arg, err);
+}
+
 static int aws_tidy(struct gpc_provider *p, size_t *ret_n,
 	struct gpc_error *err)
 {
-	struct state *s = p->state;
-	gpc_auto(gpc_strv) struct gpc_strv regions = {0};
-	int r = find_places(p, &regions, err);
-
 	*ret_n = 0;
-	for (size_t i = 0; r == 0 && i < regions.n; i++)
-		r = gpc_aws_side_end(&s->aws, regions.v[i], p->ctx->store_id,
-			NULL, ret_n, err);
-	return r;
+	return in_each_place(p, tidy_place, ret_n, err);
 }
 
 static int aws_notice(struct gpc_provider *p, int64_t *ret_at_ms,

@@ -222,6 +222,12 @@ int gpc_aws_ec2(struct gpc_aws *aws, const struct gpc_aws_call *call,
 	return gpc_aws_query(aws, "ec2", call, ret_xml, err);
 }
 
+/* 403 is of somebody who is known and may not. */
+bool gpc_aws_is_stranger(int r, const struct gpc_error *err)
+{
+	return r == -GPC_EAUTH && err->http == 401;
+}
+
 int gpc_aws_ec2_pages(struct gpc_aws *aws, const char *region,
 	const char *action, struct gpc_pairs *params, gpc_aws_page_fn *read,
 	void *arg, struct gpc_error *err)

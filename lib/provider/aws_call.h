@@ -39,6 +39,9 @@ int gpc_aws_query(struct gpc_aws *aws, const char *service,
 /* The same of EC2. */
 int gpc_aws_ec2(struct gpc_aws *aws, const struct gpc_aws_call *call,
 	struct gpc_xml **ret_xml, struct gpc_error *err) gpc_must_check;
+/* Whether a failure says that who asks is unknown there: the keys are wrong, or, where
+ * they are good elsewhere, the account has not enabled that region. */
+bool gpc_aws_is_stranger(int r, const struct gpc_error *err);
 /* A describe call, page by page until there is no other one; params is given the token
  * of the next. read takes each answer; what is not 0 ends it. */
 typedef int gpc_aws_page_fn(void *arg, const struct gpc_xml *page,

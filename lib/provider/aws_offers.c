@@ -266,25 +266,62 @@ static void move(struct gpc_offers *from, struct gpc_offers *to)
 	}
 }
 
+/* What would fit there cannot be had: so far as is known, the account has not enabled the
+ * region. */
+static void close_region(const char *region, const struct gpc_error *why,
+	struct gpc_offers *offers)
+{
+	gpc_vec_each(o, offers) {
+		if (!o->why_not && gpc_eq(o->region, region))
+			o->why_not = gpc_strdup(why->msg);
+	}
+}
+
+/* ret_asked: whether the region was, and answered. */
+static int add_region(struct gpc_aws *aws, const char *region,
+	const char *reservations, const struct gpc_ask *ask,
+	struct gpc_offers *offers, struct gpc_offers *zoned, bool *ret_asked,
+	struct gpc_error *err)
+{
+	size_t fitting = 0;
+	int r = gpc_aws_reserved(aws, region, reservations, ask, zoned, err);
+
+	built_in(region, ask, offers, &fitting);
+	if (r == 0 && fitting)
+		r = look_up(aws, region, ask, offers, zoned, err);
+	*ret_asked |= r == 0 && fitting;
+	return r;
+}
+
+static int fail_by(const struct gpc_error *why, struct gpc_error *err)
+{
+	if (err)
+		*err = *why;
+	return -(int)why->code;
+}
+
 int gpc_aws_offers(struct gpc_aws *aws, const struct gpc_strv *regions,
 	const char *reservations, const struct gpc_ask *ask, struct gpc_offers *ret_offers,
 	struct gpc_error *err)
 {
 	gpc_auto(gpc_offers) struct gpc_offers offers = {0}, zoned = {0};
-	int r = 0;
+	struct gpc_error closed = {0};
+	bool asked = false;
 
-	for (size_t i = 0; r == 0 && i < regions->n; i++) {
-		size_t fitting = 0;
+	for (size_t i = 0; i < regions->n; i++) {
+		struct gpc_error why = {0};
+		int r = add_region(aws, regions->v[i], reservations, ask,
+			&offers, &zoned, &asked, &why);
 
-		r = gpc_aws_reserved(aws, regions->v[i], reservations, ask,
-			&zoned, err);
-		built_in(regions->v[i], ask, &offers, &fitting);
-		if (r == 0 && fitting)
-			r = look_up(aws, regions->v[i], ask, &offers, &zoned,
-				err);
+		if (gpc_aws_is_stranger(r, &why)) {
+			close_region(regions->v[i], &why, &offers);
+			closed = why;
+		} else if (r < 0) {
+			return fail_by(&why, err);
+		}
 	}
-	if (r < 0)
-		return r;
+	if (closed.code && !asked)      /* the keys are wrong */
+		return fail_by(&closed, err);
 	move(&zoned, ret_offers);
 	move(&offers, ret_offers);
 	return 0;

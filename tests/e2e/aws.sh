@@ -102,6 +102,14 @@ is "$(explained --rdma --explain us-east-1/m7i.large)" \
 	"asks for RDMA between nodes; m7i.large has none" "of one region, too"
 is "$(explained --arch arm64 --explain m7i.large)" \
 	"asks for another architecture; m7i.large is x86_64" "by its architecture"
+closed=ap-south-1,us-east-1
+run env GPUCLOUD_AWS_REGIONS=$closed "$GPUCLOUD_BIN" offers --infra aws --gpus A10G:1 -o json
+is "$rc:$(printf '%s' "$out" | jq -c '[.rows[] | select(.fits) | .region] | unique')" \
+	'0:["us-east-1"]' "a region that the account has not enabled is passed over" || note "$err"
+like "$(export GPUCLOUD_AWS_REGIONS=$closed; explained --gpus A10G:1 --explain ap-south-1/g5.xlarge)" \
+	"AuthFailure" "which is told to who asks"
+run env GPUCLOUD_AWS_REGIONS=ap-south-1,ap-south-2 "$GPUCLOUD_BIN" offers --infra aws --gpus A10G:1
+is "$rc" 4 "unless there is no other one" || note "$out$err"
 
 for words in "--instance-type g5.xlrge|did you mean g5.xlarge" \
 	"--infra aws/us-est-1|did you mean us-east-1" "--gpus A10G:3|nearest: aws: g5.12xlarge" \
@@ -396,8 +404,9 @@ done
 id=$(newest)
 control machines "{\"id\": \"$id\", \"do\": \"older\", \"seconds\": 7000}" >/dev/null
 control machines "{\"id\": \"$id\", \"do\": \"cut\", \"seconds\": 600}" >/dev/null
-run gpc release --all --now -y
-is "$rc:$(live):$(groups length)" 0:0:0 "release --all finds by tags what nobody supervises any more"
+run env GPUCLOUD_AWS_REGIONS=$closed "$GPUCLOUD_BIN" release --all --now -y
+is "$rc:$(live):$(groups length)" 0:0:0 \
+	"release --all finds by tags what nobody supervises any more, past a region that is not enabled"
 is_told() {
 	gpc supervise --once 2>/dev/null
 	gpc status "$job" --json | jq -e 'all(.nodes[]; .released)'
