@@ -3,11 +3,13 @@
 #include "test.h"
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/encode.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/time.h"
 #include "dep/json.h"
 #include "provider/aws_boot.h"
 #include "provider/authorities.h"
@@ -118,6 +120,78 @@ TEST(an_old_python_reads_its_part)
 	}
 }
 
+/* --- its end ---------------------------------------------------------------------- */
+
+/* Begins a boot at which the lifetime lasts so much longer: what would end this machine
+ * writes down that it was asked to, and for what was slept. */
+static void boot(const char *dir, int64_t left_ms)
+{
+	gpc_auto(gpc_launch) struct gpc_launch l;
+	gpc_autostr *text = NULL, *hook = NULL, *path = gpc_format("%s/in", dir);
+	gpc_autostr *line = gpc_format("cd %s && "
+		"printf '#!/bin/sh\\necho $1 >>slept\\n' >sleep && "
+		"printf '#!/bin/sh\\necho . >>offs\\n[ ! -e slept ] || mv slept off\\n' "
+		">poweroff && "
+		"printf '#!/bin/sh\\n' >sync && chmod +x sleep poweroff sync && "
+		"sed -e 's|/proc/sysrq-trigger|sysrq|; s|/var/lib/gpucloud|lib|' in "
+		">hook && PATH=$PWD:$PATH sh hook >said", dir);
+
+	fill(&l);
+	l.expires_ms = gpc_wall_ms() + left_ms;
+	gpc_json_set_int(l.rest, "life_s", 7200);
+	assert_ok(gpc_aws_user_data(&l, &text, &err));
+	hook = between(text, "#cloud-boothook\n", "\n--==");
+	assert_null(strstr(hook, "PATH="));     /* the real ones must not be found */
+	assert_ok(gpc_write_file(path, hook, strlen(hook), 0600, &err));
+	if (system(line) != 0)
+		fail_msg("%s", line);
+}
+
+/* What was slept for before it was switched off, in seconds. */
+static long slept(const char *dir)
+{
+	gpc_autostr *path = gpc_format("%s/off", dir);
+	gpc_auto(gpc_buf) struct gpc_buf text = {0};
+
+	for (int i = 0; i < 2000 && access(path, F_OK) != 0; i++)
+		gpc_sleep_ms(5);
+	assert_ok(gpc_read_file(path, 100, &text, &err));
+	assert_int_equal(unlink(path), 0);
+	return strtol(gpc_buf_str(&text), NULL, 10);
+}
+
+TEST(the_hook_ends_the_machine)
+{
+	static const struct { int64_t left_ms; long most; } cases[] = {
+		{-5000, 0}, {60000, 60}, {8000000, 7200},
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		gpc_autostr *dir = scratch();
+		long n;
+
+		boot(dir, cases[i].left_ms);
+		n = slept(dir);
+		if (n > cases[i].most || n < cases[i].most - 30)
+			fail_msg("case %zu: %ld seconds", i, n);
+		assert_ok(gpc_rmtree(dir, &err));
+	}
+}
+
+TEST(it_does_not_start_twice)
+{
+	gpc_autostr *dir = scratch(), *path = gpc_format("%s/offs", dir);
+	gpc_auto(gpc_buf) struct gpc_buf offs = {0};
+
+	boot(dir, 60000);
+	slept(dir);
+	boot(dir, 60000);
+	slept(dir);
+	assert_ok(gpc_read_file(path, 1000, &offs, &err));
+	assert_string_equal(gpc_buf_str(&offs), ".\n.\n.\n"); /* twice, of a reboot */
+	assert_ok(gpc_rmtree(dir, &err));
+}
+
 /* --- whom it believes ------------------------------------------------------------ */
 
 static const char certificate[] = "-----BEGIN CERTIFICATE-----\nMIIB\n"
@@ -195,6 +269,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_shell_reads_the_scripts),
 		cmocka_unit_test(an_old_python_reads_its_part),
+		cmocka_unit_test(the_hook_ends_the_machine),
+		cmocka_unit_test(it_does_not_start_twice),
 		cmocka_unit_test(only_certificates_leave_this_machine),
 		cmocka_unit_test(only_servers_of_ones_own_need_it),
 		cmocka_unit_test(it_is_in_the_user_data_as_far_as_it_fits),
