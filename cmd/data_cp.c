@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/map.h"
+#include "base/path.h"
 #include "base/vec.h"
 #include "cmd/data_verbs.h"
 #include "transfer/listing.h"
@@ -160,8 +161,7 @@ static int check_pair(const struct copy *k, const struct source *s,
 
 	if (s->tree && k->to.path && stat(k->to.path, &st) == 0 &&
 		!S_ISDIR(st.st_mode))
-		return gpc_fail(err, GPC_ECONFLICT, "%s exists and is no "
-			"folder", k->to.path);
+		return gpc_fail_no_folder(k->to.path, err);
 	if (k->into && !has_name(s) && (!s->tree || k->from.n > 1))
 		return gpc_fail(err, GPC_EUSAGE, "%s has no name that it could "
 			"get below %s", s->at.word, k->to.word);

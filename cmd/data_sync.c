@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/map.h"
+#include "base/path.h"
 #include "cmd/data_verbs.h"
 #include "cmd/phrase.h"
 #include "transfer/compare.h"
@@ -60,8 +61,7 @@ static int check_target(struct sync *s, struct gpc_error *err)
 
 	gpc_location_make_folder(&s->to);
 	if (s->to.path && stat(s->to.path, &st) == 0 && !S_ISDIR(st.st_mode))
-		return gpc_fail(err, GPC_ECONFLICT, "%s exists and is no "
-			"folder", s->to.path);
+		return gpc_fail_no_folder(s->to.path, err);
 	return 0;
 }
 

@@ -15,6 +15,8 @@ int gpc_path_absolute(const char *path, char **ret_path, struct gpc_error *err)
 bool gpc_path_is_inside(const char *relative);
 /* True when b is a or lies below a (both absolute and clean). */
 bool gpc_path_contains(const char *a, const char *b);
+/* GPC_ECONFLICT: what is there stands in a folder's place. */
+int gpc_fail_no_folder(const char *path, struct gpc_error *err);
 int gpc_mkdirs(const char *path, unsigned mode, struct gpc_error *err)
 	gpc_must_check;
 /* Removes a tree without following links; an absent one is fine. */

@@ -30,6 +30,14 @@ static int is_folder(const char *path, bool *ret_is)
 	return 0;
 }
 
+int gpc_fail_no_folder(const char *path, struct gpc_error *err)
+{
+	int r = gpc_fail(err, GPC_ECONFLICT, "%s exists and is no folder", path);
+
+	gpc_hint(err, "move it away, or name another folder");
+	return r;
+}
+
 static int make_one(const char *path, unsigned mode, struct gpc_error *err)
 {
 	bool is;
@@ -45,9 +53,11 @@ static int make_one(const char *path, unsigned mode, struct gpc_error *err)
 	if (sys == EEXIST && look && look != ENOENT)
 		return gpc_fail_sys(err, look, "cannot look at %s", path);
 	if (sys == EEXIST)
-		return gpc_fail(err, GPC_ECONFLICT, "%s exists and is no folder",
-			path);
+		return gpc_fail_no_folder(path, err);
 	gpc_fail_sys(err, sys, "cannot make the folder %s", path);
+	/* those above it are there: it is the file system that has no place for it */
+	if (sys == ENOENT)
+		gpc_hint(err, "no folder can be made there: name another one");
 	if (sys == ENOSPC) {
 		gpc_autostr *dir = gpc_path_dir(path);
 

@@ -119,6 +119,7 @@ enum gpc_net_verdict gpc_bucket_refuse(const struct gpc_reply *reply,
 	gpc_autostr *action = how->action ? gpc_str_printable(how->action,
 		strlen(how->action)) : gpc_strdup("");
 	const char *hint = k->hint;
+	bool redirect = !hint && reply->status >= 300 && reply->status < 400;
 
 	if (is_strange(reply, how))
 		return refuse_strange(reply, how, err);
@@ -126,10 +127,10 @@ enum gpc_net_verdict gpc_bucket_refuse(const struct gpc_reply *reply,
 		free(word);
 		word = gpc_format("the server answers %d", reply->status);
 	}
-	gpc_fail(err, k->as, "%s in bucket %s: %.64s%s%.300s%s%.64s", how->what,
-		how->bucket, word, *shown ? ": " : "", shown,
+	gpc_fail(err, redirect ? GPC_ECONFIG : k->as,
+		"%s in bucket %s: %.64s%s%.300s%s%.64s", how->what, how->bucket, word, *shown ? ": " : "", shown,
 		*action ? " It needs the permission " : "", action);
-	if (!hint && reply->status >= 300 && reply->status < 400)
+	if (redirect)
 		hint = "redirects are not followed: check the endpoint, and "
 			"what stands between";
 	if (!hint && k->as == GPC_EAUTH)

@@ -69,7 +69,8 @@ static int describe(struct gpc_objects_task *t, const struct gpc_reply *reply,
 /* What no table has a word for: from S3 a bare 301, 307 or 400. */
 static bool is_mute(int r, const struct gpc_error *err)
 {
-	return r == -GPC_EPROTO && err->http >= 300 && err->http <= 400;
+	return (r == -GPC_EPROTO || r == -GPC_ECONFIG) && err->http >= 300 &&
+		err->http <= 400;
 }
 
 static int look(struct gpc_objects_task *t, struct gpc_error *err);

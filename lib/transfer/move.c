@@ -189,6 +189,7 @@ static void open_again(struct gpc_move *m)
 	if (++m->again_n > AGAIN_MAX) {
 		(void)gpc_fail(&err, GPC_ECONFLICT,
 			"it changes again and again while it is moved");
+		gpc_hint(&err, "repeat this when nobody writes it, or move a copy of it");
 		gpc_move_fail(m, -GPC_ECONFLICT, &err);
 		return;
 	}

@@ -213,8 +213,14 @@ static int open_once(struct gpc_place *p, struct gpc_error *err)
 	if (p->fd < 0 && errno == ELOOP)
 		return unlinkat(p->dir, p->part, 0) == 0 || errno == ENOENT ? 1 :
 			gpc_fail_sys(err, errno, "%s", p->part);
-	if (p->fd < 0)
-		return gpc_fail_sys(err, errno, "%s", p->shown);
+	if (p->fd < 0) {
+		bool nowhere = errno == ENOENT; /* its folder is open */
+		int r = gpc_fail_sys(err, errno, "%s", p->shown);
+
+		if (nowhere)
+			gpc_hint(err, "no file can be made there: name another folder");
+		return r;
+	}
 	if (flock(p->fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		return fail_busy(p, err);
 	if (fstat(p->fd, &is) < 0)

@@ -75,6 +75,16 @@ fault '{"service": "s3", "operation": "GetObject", "do": "error", "status": 403,
 refused "archived" 3 "InvalidObjectState.*$id" gpc data cp "$(url s3 d/1)" target
 like "$err" "hint: .*restore-object" "archived: what helps"
 no_faults
+for s in s3:s3 oss:oss gs:gcs; do
+	fault "{\"service\": \"${s#*:}\", \"operation\": \"GetObject\", \"do\": \"error\", \"status\": 302,
+		\"code\": \"\", \"message\": \"\", \"count\": 0}"
+	refused "sent elsewhere, ${s%:*}" 3 "302" gpc data cp "$(url "${s%:*}" d/1)" target
+	no_faults
+done
+refused "where no file can be" 5 "/proc/new" gpc data cp "$(url s3 d/1)" /proc/new
+refused "where no folder can be" 5 "/proc/new" gpc data cp -r "$(url s3 d)" /proc/new/er
+touch plain
+refused "a file in a folder's place" 8 "plain exists and is no folder" gpc data cp -r "$(url s3 d)" plain
 
 # What stays wrong after the last try, or came damaged: each names its request, where
 # there was an answer, and what helps.
