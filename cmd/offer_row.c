@@ -29,6 +29,8 @@
 	WHAT("price", MONEY, price, GPC_COL_F_KEEP, .title = "per hour"), \
 	ROW("price_per_gpu", MONEY, per_gpu, GPC_COL_F_WIDE, .title = "per gpu"), \
 	ROW("price_per_gpu_gb", MONEY, per_gpu_gb, GPC_COL_F_DATA), \
+	ROW("tflops", DOUBLE, tflops, GPC_COL_F_WIDE), \
+	ROW("price_per_tflops", MONEY, per_tflops, GPC_COL_F_DATA), \
 	ROW("arch", STR, arch, GPC_COL_F_DATA), \
 	ROW("interconnect", STR, interconnect, GPC_COL_F_WIDE), \
 	ROW("rdma", STR, rdma, GPC_COL_F_WIDE), \
@@ -49,6 +51,14 @@ static const struct gpc_col listed[] = {
 const struct gpc_table gpc_offer_table = {"offer", listed,
 	sizeof(struct gpc_offer_row)};
 
+void gpc_offer_row_compute(struct gpc_offer_row *row, enum gpc_precision p)
+{
+	double rate = gpc_offer_tflops(&row->offer, p);
+
+	row->tflops = rate > 0 ? rate : NAN;
+	row->per_tflops = gpc_offer_per_tflops(&row->offer, p);
+}
+
 struct gpc_offer_row gpc_offer_row(const struct gpc_offer *o)
 {
 	struct gpc_offer_row row = {
@@ -61,6 +71,7 @@ struct gpc_offer_row gpc_offer_row(const struct gpc_offer *o)
 		.per_gpu = gpc_offer_per_gpu(o), .per_gpu_gb = gpc_offer_per_gpu_gb(o),
 	};
 
+	gpc_offer_row_compute(&row, GPC_BF16);
 	/* what costs nothing is still an amount */
 	if (!row.offer.price.currency[0])
 		memcpy(row.offer.price.currency, "USD", 4);

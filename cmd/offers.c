@@ -17,10 +17,14 @@
 static const char *const archs[] = { "any", "x86_64", "arm64", NULL };
 static const char *const interconnects[] = { "any", "pcie", "nvlink", "nvswitch", NULL };
 
+static const char *const precisions[] = {
+	"any", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", NULL,
+};
+
 struct offers {
 	const char *gpus, *cpus, *memory, *disk, *type, *nodes, *infra, *region;
 	bool spot, rdma;
-	int arch, interconnect;         /* of the words above */
+	int arch, interconnect, precision;      /* of the words above */
 	struct gpc_offers_pick pick;
 };
 
@@ -42,6 +46,8 @@ static const struct gpc_opt options[] = {
 	GPC_OPT_ENUM(0, "interconnect", struct offers, interconnect, "WHAT",
 		interconnects, "with GPUs that are joined by this, or by what is "
 		"faster", .key = GPC_OPT_NO_KEY),
+	GPC_OPT_ENUM(0, "precision", struct offers, precision, "WHAT", precisions,
+		"with GPUs that compute in this", .key = GPC_OPT_NO_KEY),
 	GPC_OPT_FLAG(0, "rdma", struct offers, rdma,
 		"with RDMA between nodes", .key = GPC_OPT_NO_KEY),
 	GPC_OPT_STR(0, "nodes", struct offers, nodes, "N",
@@ -55,7 +61,8 @@ static const struct gpc_opt options[] = {
 	GPC_OPT_MONEY(0, "max-price", struct offers, pick.max_price, "AMOUNT",
 		"that cost at most this an hour and node", .key = GPC_OPT_NO_KEY),
 	GPC_OPT_ENUM(0, "sort", struct offers, pick.sort, "WHAT", gpc_offers_sorts,
-		"by the price of a node, of a GPU, or of a GB of its memory"),
+		"by the price of a node, of a GPU, of a GB of its memory, or of what "
+		"it computes"),
 	GPC_OPT_FLAG(0, "all", struct offers, pick.all,
 		"what does not fit, too, and why"),
 	GPC_OPT_STR(0, "explain", struct offers, pick.explain, "[PLACE/]TYPE",
@@ -167,6 +174,8 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 	if (!r)
 		r = ask_all(s, o, &spec, &all, &c->also, err);
 	o->pick.gpus = o->gpus != NULL;
+	o->pick.must_compute = o->precision > 0;
+	o->pick.precision = o->precision ? o->precision - 1 : GPC_BF16;
 	if (!r)
 		r = gpc_offers_pick(&o->pick, &all, &more, err);
 	if (r)
@@ -174,6 +183,8 @@ static int run(struct gpc_cmd *c, struct gpc_error *err)
 	struct gpc_offer_row *rows = gpc_array(all.n ? all.n : 1, sizeof(*rows));
 	for (size_t i = 0; i < all.n; i++)
 		rows[i] = gpc_offer_row(&all.v[i]);
+	for (size_t i = 0; i < all.n; i++)
+		gpc_offer_row_compute(&rows[i], o->pick.precision);
 	r = gpc_out_rows(&c->out, &gpc_offer_table, rows, all.n, err);
 	free(rows);
 	if (!r && more)

@@ -7,7 +7,7 @@
 /* Where nothing fits: enough to see what is in the way. */
 enum { MISFITS_MAX = 20 };
 
-const char *const gpc_offers_sorts[] = { "price", "gpu", "gpu-memory", NULL };
+const char *const gpc_offers_sorts[] = { "price", "gpu", "gpu-memory", "tflops", NULL };
 
 /* --- what it costs for what it has ------------------------------------------- */
 
@@ -29,15 +29,52 @@ struct gpc_money gpc_offer_per_gpu_gb(const struct gpc_offer *o)
 	return part_of(o->price, (int64_t)o->gpus * o->gpu_memory_gb);
 }
 
+double gpc_offer_tflops(const struct gpc_offer *o, enum gpc_precision p)
+{
+	struct gpc_accelerator a;
+
+	if (!o->gpu || !gpc_accelerator_find(o->gpu, &a))
+		return 0;
+	if (p == GPC_BF16 && !a.can[p])
+		p = GPC_FP16;
+	return a.tflops[p] * o->gpus;
+}
+
+struct gpc_money gpc_offer_per_tflops(const struct gpc_offer *o, enum gpc_precision p)
+{
+	/* in tenths, which is how exact the data sheets are */
+	int64_t tenths = (int64_t)(gpc_offer_tflops(o, p) * 10 + 0.5);
+	struct gpc_money m = part_of(o->price, tenths);
+
+	m.micros = tenths && o->price.micros <= INT64_MAX / 10 ?
+		(o->price.micros * 10 + tenths - 1) / tenths : m.micros;
+	return m;
+}
+
 /* --- the order ---------------------------------------------------------------- */
 
-/* What has none of it comes last. */
-static int64_t weight(const struct gpc_offer *o, enum gpc_offers_sort sort)
+static struct gpc_money price_by(const struct gpc_offer *o,
+	const struct gpc_offers_pick *pick)
 {
-	struct gpc_money m = sort == GPC_OFFERS_BY_GPU ? gpc_offer_per_gpu(o) :
-		sort == GPC_OFFERS_BY_GPU_MEMORY ? gpc_offer_per_gpu_gb(o) : o->price;
+	switch (pick->sort) {
+	case GPC_OFFERS_BY_GPU: return gpc_offer_per_gpu(o);
+	case GPC_OFFERS_BY_GPU_MEMORY: return gpc_offer_per_gpu_gb(o);
+	case GPC_OFFERS_BY_TFLOPS: return gpc_offer_per_tflops(o, pick->precision);
+	case GPC_OFFERS_BY_PRICE: break;
+	}
+	return o->price;
+}
 
-	return sort != GPC_OFFERS_BY_PRICE && !o->gpus ? INT64_MAX : m.micros;
+static bool has_any(const struct gpc_offer *o, const struct gpc_offers_pick *pick)
+{
+	return pick->sort == GPC_OFFERS_BY_PRICE || (pick->sort == GPC_OFFERS_BY_TFLOPS ?
+		gpc_offer_tflops(o, pick->precision) > 0 : o->gpus > 0);
+}
+
+/* What has none of it comes last. */
+static int64_t weight(const struct gpc_offer *o, const struct gpc_offers_pick *pick)
+{
+	return has_any(o, pick) ? price_by(o, pick).micros : INT64_MAX;
 }
 
 /* Of what does not fit, machines with GPUs are nearer to a wish for GPUs. */
@@ -48,7 +85,7 @@ static bool before(const struct gpc_offer *a, const struct gpc_offer *b,
 		return !a->why_not;
 	if (a->why_not && pick->gpus && !a->gpus != !b->gpus)
 		return a->gpus > 0;
-	return weight(a, pick->sort) < weight(b, pick->sort);
+	return weight(a, pick) < weight(b, pick);
 }
 
 /* The halves are in order; equals keep theirs. */
@@ -93,6 +130,24 @@ static void hold_to_price(struct gpc_offers *offers, struct gpc_money most)
 			o->why_not = gpc_format("%s an hour; --max-price is %s",
 				gpc_money_format(o->price, has),
 				gpc_money_format(most, wanted));
+	}
+}
+
+/* "V100-16GB is Volta, which has no fp8" */
+static void hold_to_precision(struct gpc_offers *offers, enum gpc_precision p)
+{
+	gpc_vec_each(o, offers) {
+		struct gpc_accelerator a;
+
+		if (o->why_not)
+			continue;
+		if (!o->gpu)
+			o->why_not = gpc_strdup("asks for a precision; it has no GPU");
+		else if (!gpc_accelerator_find(o->gpu, &a))
+			o->why_not = gpc_format("what %s computes is not known", o->gpu);
+		else if (!a.can[p])
+			o->why_not = gpc_format("%s is %s, which has no %s", o->gpu,
+				a.architecture, gpc_precision_names[p]);
 	}
 }
 
@@ -157,6 +212,8 @@ int gpc_offers_pick(const struct gpc_offers_pick *pick, struct gpc_offers *offer
 	size_t shown;
 
 	*ret_more = 0;
+	if (pick->must_compute)
+		hold_to_precision(offers, pick->precision);
 	hold_to_price(offers, pick->max_price);
 	if (pick->explain) {
 		gpc_vec_each(o, offers)

@@ -1,8 +1,6 @@
 /* The table is text, as it is kept; a row is read when it is asked for. */
 #include "catalog/types.h"
 
-#include <stdio.h>
-
 #include "base/str.h"
 #include "catalog/row.h"
 
@@ -14,9 +12,6 @@ static const char rows[][128] = {
 enum { N_ROWS = sizeof(rows) / sizeof(*rows) };
 enum { PROVIDER, NAME, GPU, GPUS, GPU_MEMORY, CPUS, MEMORY, ARCH, NETWORK, RDMA,
 	INTERCONNECT };
-
-#define TAKE(to, row, column) \
-	snprintf(to, sizeof(to), "%.*s", (int)sizeof(to) - 1, (row).f[column])
 
 bool gpc_machine_type_at(size_t i, struct gpc_machine_type *ret_t)
 {
@@ -33,11 +28,11 @@ bool gpc_machine_type_at(size_t i, struct gpc_machine_type *ret_t)
 		.network_gbps = gpc_row_number(&r, NETWORK),
 	};
 	(void)gpc_arch_find(r.f[ARCH], &ret_t->arch);
-	TAKE(ret_t->provider, r, PROVIDER);
-	TAKE(ret_t->name, r, NAME);
-	TAKE(ret_t->gpu, r, GPU);
-	TAKE(ret_t->rdma, r, RDMA);
-	TAKE(ret_t->interconnect, r, INTERCONNECT);
+	GPC_ROW_TAKE(ret_t->provider, &r, PROVIDER);
+	GPC_ROW_TAKE(ret_t->name, &r, NAME);
+	GPC_ROW_TAKE(ret_t->gpu, &r, GPU);
+	GPC_ROW_TAKE(ret_t->rdma, &r, RDMA);
+	GPC_ROW_TAKE(ret_t->interconnect, &r, INTERCONNECT);
 	return true;
 }
 

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "catalog/accelerators.h"
 #include "catalog/prices.h"
 #include "catalog/types.h"
 #include "model/gpu_alias.h"
@@ -43,6 +44,31 @@ TEST(types_are_found_by_their_whole_name)
 	assert_int_equal(t.arch, GPC_ARCH_ARM64);
 	assert_false(gpc_machine_type_find("aws", "p5", &t));
 	assert_false(gpc_machine_type_find("gcp", "p5.48xlarge", &t));
+}
+
+/* All that people can ask for by name is known; half precision is the fastest that
+ * everything trains in. */
+TEST(each_accelerator_is_whole)
+{
+	size_t n = 0;
+	const struct gpc_gpu_model *models = gpc_gpu_models(&n);
+	struct gpc_accelerator a;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!gpc_accelerator_find(models[i].name, &a))
+			fail_msg("%s is not in the table", models[i].name);
+		assert_true(a.architecture[0] && a.can[GPC_FP32]);
+		for (int p = 0; p < GPC_PRECISION__COUNT; p++)
+			assert_true(a.can[p] || a.tflops[p] == 0);
+	}
+	assert_true(gpc_accelerator_find("H100-SXM", &a));
+	assert_true(a.can[GPC_FP8] && a.tflops[GPC_BF16] > 989);
+	assert_true(gpc_accelerator_find("V100-16GB", &a));
+	assert_string_equal(a.architecture, "Volta");
+	assert_false(a.can[GPC_FP8] || a.can[GPC_BF16] || a.can[GPC_TF32]);
+	assert_true(a.can[GPC_FP16] && a.tflops[GPC_FP16] > 100);
+	assert_false(gpc_accelerator_find("V100", &a));
+	assert_false(gpc_accelerator_find("", &a) || gpc_accelerator_find(NULL, &a));
 }
 
 /* As the file says it: nothing is lost between the rows and what is looked up. */
@@ -95,6 +121,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_type_is_whole),
 		cmocka_unit_test(types_are_found_by_their_whole_name),
+		cmocka_unit_test(each_accelerator_is_whole),
 		cmocka_unit_test(each_price_is_found),
 		cmocka_unit_test(what_has_no_price_has_none),
 	};

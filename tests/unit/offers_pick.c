@@ -1,6 +1,7 @@
 /* Which offers are shown, in which order: made up ones. */
 #include "test.h"
 
+#include "base/str.h"
 #include "cmd/offers_pick.h"
 
 static void add(struct gpc_offers *to, const char *zone, const char *type, int gpus,
@@ -9,6 +10,7 @@ static void add(struct gpc_offers *to, const char *zone, const char *type, int g
 	*gpc_vec_push(to) = (struct gpc_offer){
 		.provider = gpc_strdup("fake"), .region = gpc_strdup("north"),
 		.zone = gpc_strdup(zone), .instance_type = gpc_strdup(type),
+		.gpu = gpus ? gpc_strdup(gpus > 4 ? "A10G" : "A100-80GB") : NULL,
 		.gpus = gpus, .gpu_memory_gb = gpus > 4 ? 40 : 80,
 		.price = { micros, "USD" }, .why_not = gpc_strdup(why_not),
 	};
@@ -47,6 +49,10 @@ TEST(what_fits_comes_first_by_what_was_asked)
 	SHOWS(2, PICK(0), "one", "eight", "eight");
 	SHOWS(2, PICK(.sort = GPC_OFFERS_BY_GPU), "eight", "eight", "one");
 	SHOWS(2, PICK(.sort = GPC_OFFERS_BY_GPU_MEMORY), "one", "eight", "eight");
+	SHOWS(2, PICK(.sort = GPC_OFFERS_BY_TFLOPS, .precision = GPC_BF16), "one", "eight",
+		"eight");
+	SHOWS(2, PICK(.sort = GPC_OFFERS_BY_TFLOPS, .precision = GPC_FP32), "eight",
+		"eight", "one");
 	SHOWS(0, PICK(.all = true), "one", "eight", "eight", "small", "old");
 	SHOWS(0, PICK(.all = true, .gpus = true), "one", "eight", "eight", "old", "small");
 }
@@ -69,6 +75,23 @@ TEST(what_costs_too_much_does_not_fit)
 	assert_ok(gpc_offers_pick(&pick, &offers, &more, &err));
 	gpc_vec_each(o, &offers)
 		assert_non_null(o->why_not);
+}
+
+TEST(what_cannot_compute_it_does_not_fit)
+{
+	gpc_auto(gpc_offers) struct gpc_offers offers = {0};
+	struct gpc_offers_pick pick = { .all = true, .must_compute = true,
+		.precision = GPC_FP8 };
+	struct gpc_error err;
+	size_t more;
+
+	SHOWS(2, PICK(.must_compute = true, .precision = GPC_INT8), "one", "eight", "eight");
+	fill(&offers);
+	assert_ok(gpc_offers_pick(&pick, &offers, &more, &err));
+	gpc_vec_each(o, &offers)
+		if (gpc_eq(o->instance_type, "one"))
+			assert_string_equal(o->why_not,
+				"A100-80GB is Ampere, which has no fp8");
 }
 
 TEST(one_type_is_explained)
@@ -126,6 +149,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_fits_comes_first_by_what_was_asked),
 		cmocka_unit_test(what_costs_too_much_does_not_fit),
+		cmocka_unit_test(what_cannot_compute_it_does_not_fit),
 		cmocka_unit_test(one_type_is_explained),
 		cmocka_unit_test(where_nothing_fits_it_is_seen_why),
 		cmocka_unit_test(parts_of_a_price_are_rounded_up),
