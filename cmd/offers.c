@@ -70,23 +70,25 @@ static const struct gpc_opt options[] = {
 	GPC_OPT_END
 };
 
-static int set(struct gpc_spec *spec, const char *word, const char *value,
+struct wish { struct gpc_spec *spec; struct gpc_strv warnings; };
+
+static int set(struct wish *w, const char *word, const char *value,
 	struct gpc_error *err)
 {
-	return value ? gpc_spec_override(spec, word, value, NULL, err) : 0;
+	return value ? gpc_spec_override(w->spec, word, value, &w->warnings, err) : 0;
 }
 
-static int set_infra(struct gpc_spec *spec, const struct offers *o,
+static int set_infra(struct wish *w, const struct offers *o,
 	struct gpc_error *err)
 {
 	gpc_autostr *both = NULL;
 	int r;
 
 	if (!o->region)
-		return set(spec, "infra", o->infra, err);
+		return set(w, "infra", o->infra, err);
 	if (o->infra && !strchr(o->infra, '/')) {
 		both = gpc_format("%s/%s", o->infra, o->region);
-		return set(spec, "infra", both, err);
+		return set(w, "infra", both, err);
 	}
 	if (o->infra)
 		r = gpc_fail(err, GPC_EUSAGE, "--infra %s and --region %s both name a "
@@ -102,24 +104,28 @@ static int make_spec(struct gpc_cmd *c, struct gpc_spec *spec,
 	struct gpc_error *err)
 {
 	const struct offers *o = c->ctx;
+	struct wish w = { .spec = spec };
 	int r;
 
 	gpc_spec_init(spec);
-	r = set(spec, "gpus", o->gpus, err);
+	r = set(&w, "gpus", o->gpus, err);
 	if (!r)
-		r = set(spec, "cpus", o->cpus, err);
+		r = set(&w, "cpus", o->cpus, err);
 	if (!r)
-		r = set(spec, "memory", o->memory, err);
+		r = set(&w, "memory", o->memory, err);
 	if (!r)
-		r = set(spec, "nodes", o->nodes, err);
+		r = set(&w, "nodes", o->nodes, err);
 	if (!r)
-		r = set(spec, "disk-size", o->disk, err);
+		r = set(&w, "disk-size", o->disk, err);
 	if (!r)
-		r = set(spec, "instance-type", o->type, err);
+		r = set(&w, "instance-type", o->type, err);
 	if (!r)
-		r = set_infra(spec, o, err);
+		r = set_infra(&w, o, err);
 	if (!r && o->spot)
-		r = set(spec, "spot", "true", err);
+		r = set(&w, "spot", "true", err);
+	for (size_t i = 0; i < w.warnings.n; i++)
+		gpc_log(&c->log, GPC_WARN, "%s", w.warnings.v[i]);
+	gpc_strv_clear(&w.warnings);
 	return r;
 }
 

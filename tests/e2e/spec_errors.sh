@@ -161,6 +161,8 @@ is "$rc" 2 "an unknown option is a usage error"
 run gpc submt
 is "$rc" 2 "an unknown command is a usage error"
 like "$err" submit "and the near one is named"
+run gpc offers --gpus H10:8
+like "$err" "warning: --gpus: no known GPU is called .H10.; did you mean" "a GPU that nobody knows, too"
 
 # What --dry-run prints parses back to itself.
 for example in "$ROOT"/examples/*.yaml; do
