@@ -74,6 +74,10 @@ is "$(groups '.groups[0] | .sizes == [0, 1, 1] and
 	(.actions["gpucloud-end"].start | floor) == (.tags["gpucloud-expires"] | tonumber)')" true \
 	"a group of one, which AWS itself ends with the job's lifetime"
 is "$(groups '.groups[0].tags["gpucloud-job"]')" "$job" "it bears the job's tags"
+is "$(control 'requests?service=auto_scaling' | jq -r '[.requests[].operation |
+	select(test("^(Create|Put|Update)|ScheduledActions"))] | join(" ")')" \
+	"CreateAutoScalingGroup PutScheduledUpdateGroupAction DescribeScheduledActions UpdateAutoScalingGroup" \
+	"and that end is there, and was read back, before it may start a machine"
 kill_supervisor
 control machines "{\"id\": \"$(groups '.groups[0].machines[0]')\", \"do\": \"notice\"}" >/dev/null
 wait_until 120 nothing_left

@@ -158,6 +158,8 @@ run gpc check aws -o json
 is "$rc:$(printf '%s' "$out" | jq -r '.rows[] | select(.name == "aws quota of P") | .state')" 0:warning \
 	"check: a quota of nothing is a warning"
 like "$out" "request-service-quota-increase" "with how to ask for more"
+is "$(control machines | jq -c '[(.machines | length), (.security_groups | map(select(.name != "default")) |
+	length)]')" '[0,0]' "check: what is tried is never made"
 run gpc submit -q -y --infra local -- true
 is "$rc" 0 "a job of this machine keeps its records in the bucket" || note "$err"
 event=$(control "objects?sha256=0" | jq -r '[.objects[].key | select(test("/events/"))][0]')
