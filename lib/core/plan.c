@@ -229,7 +229,7 @@ static bool sift(struct gpc_offers *offers, size_t first,
 	return by_price;
 }
 
-/* Stable: fitting ones first; by price unless their order was given. */
+/* Stable: fitting ones first, by price; alternatives whose order was given keep it. */
 static void sort_offers(struct gpc_offers *offers, bool ordered,
 	size_t *ret_fitting)
 {
@@ -242,8 +242,9 @@ static void sort_offers(struct gpc_offers *offers, bool ordered,
 		if (o.why_not)
 			continue;
 		at = fitting++;
-		while (!ordered && at > 0 &&
-			offers->v[at - 1].price.micros > o.price.micros)
+		while (at > 0 && offers->v[at - 1].price.micros > o.price.micros &&
+			(!ordered || gpc_plan_candidate(&offers->v[at - 1]) ==
+			gpc_plan_candidate(&o)))
 			at--;
 		memmove(offers->v + at + 1, offers->v + at,
 			(i - at) * sizeof(o));

@@ -43,13 +43,17 @@ TEST(the_first_offer)
 			"on-demand", 200000 },
 		{ "\"resources\":{\"infra\":\"fake/north/north-b\"}", "cpu-4",
 			"north-b", "on-demand", 220000 },
-		/* any_of: the cheapest of all; ordered: in this order. */
+		/* any_of: the cheapest of all; ordered: in this order, the cheapest of
+		 * each. */
 		{ "\"resources\":{\"any_of\":[{\"infra\":\"fake/north\"},"
 			"{\"infra\":\"fake/south\"}]}", "cpu-4", "south-a",
 			"on-demand", 180000 },
 		{ "\"resources\":{\"ordered\":[{\"infra\":\"fake/north\"},"
 			"{\"infra\":\"fake/south\"}]}", "cpu-4", "north-a",
 			"on-demand", 200000 },
+		{ "\"resources\":{\"ordered\":[{\"infra\":\"fake\"},"
+			"{\"infra\":\"fake/south\",\"use_spot\":true}]}", "cpu-4",
+			"south-a", "on-demand", 180000 },
 		{ "\"resources\":{\"infra\":\"fake\",\"any_of\":["
 			"{\"use_spot\":false},{\"use_spot\":true}]}", "cpu-4",
 			"south-a", "spot", 54000 },
