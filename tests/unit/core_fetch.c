@@ -140,6 +140,8 @@ TEST(hostile_keys_stay_inside)
 	static const char *const keys[] = {
 		"../evil", "a/../../evil", "/evil", "a//../../evil", "..",
 		"./x/../../../evil", "a/.",
+		/* fine as keys: only the names behind them lead out */
+		"%2E%2E/evil", "a/%2E%2E/%2E%2E/evil", "%2E%2E%2Fevil",
 	};
 	static const struct gpc_store_ops ops = {
 		.scheme = "hostile", .open = opens, .close = closes,
