@@ -87,6 +87,27 @@ TEST(a_pinned_one_stays)
 	lab_free(lab);
 }
 
+/* What the last attempt began with stays too, when it has saved since. */
+TEST(where_an_attempt_began_stays)
+{
+	struct lab *lab = lab_new(0);
+	char job[GPC_JOB_ID_SIZE];
+	enum gpc_prune_how how;
+
+	lab_ended(lab, 3, job);
+	assert_ok(lab_resume(lab->s, job, "1-1-auto", &err));
+	lab_event(lab, job, GPC_EVENT_ATTEMPT,
+		"{\"attempt\":2,\"resume_from\":\"1-1-auto\"}");
+	for (int i = 1; i <= 3; i++)
+		lab_save(lab, job, 2, i);
+	lab_event(lab, job, GPC_EVENT_CHECKPOINT,
+		"{\"attempt\":2,\"checkpoint\":\"2-3-auto\"}");
+	lab_end(lab, job);
+	assert_ok(prune(lab->s, job, 2, &how));
+	assert_heads(lab, job, "1-1-auto 2-2-auto 2-3-auto");
+	lab_free(lab);
+}
+
 /* A job that lives is only asked: its agent does it. */
 TEST(a_live_job_is_asked)
 {
@@ -311,6 +332,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_newest_stay),
 		cmocka_unit_test(a_pinned_one_stays),
+		cmocka_unit_test(where_an_attempt_began_stays),
 		cmocka_unit_test(a_live_job_is_asked),
 		cmocka_unit_test(nodes_that_may_save_are_waited_for),
 		cmocka_unit_test(a_prune_that_was_cut_short_is_finished),
