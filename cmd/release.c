@@ -230,23 +230,40 @@ static int cannot_tell(struct work *w, struct gpc_error *err)
 	return r;
 }
 
+static void note_left(struct work *w, const struct gpc_error *err, int r)
+{
+	if (w->r)
+		return;
+	w->r = r;
+	w->first = *err;
+}
+
 static int collect(struct work *w, struct gpc_error *err)
 {
 	const struct release *o = w->o;
+	struct gpc_error why = {0};
 	int r;
 
 	if (w->c->argc)
 		return add_named(w, err);
 	if (w->s->store && (o->all || o->all_users))
 		add_live(w);
-	r = gpc_held_find(w->s, true, &w->held, err);
-	if (!r && !w->s->store && o->orphans && w->held.n)
+	r = gpc_held_find(w->s, true, &w->held, &why);
+	if (r == -GPC_ECANCELED) {
+		if (err)
+			*err = why;
+		return r;
+	}
+	/* what was not found now is told at the end */
+	if (r < 0)
+		note_left(w, &why, r);
+	r = 0;
+	if (!w->s->store && o->orphans && w->held.n)
 		return cannot_tell(w, err);
-	if (!r && w->s->store && o->orphans)
+	if (w->s->store && o->orphans)
 		add_ended(w);
-	if (!r)
-		gpc_held_look(w->s, &w->held);
-	for (size_t i = 0; !r && i < w->held.n; i++) {
+	gpc_held_look(w->s, &w->held);
+	for (size_t i = 0; i < w->held.n; i++) {
 		struct gpc_held *h = &w->held.v[i];
 		bool touch;
 
@@ -257,14 +274,6 @@ static int collect(struct work *w, struct gpc_error *err)
 }
 
 /* --- doing it -------------------------------------------------------------- */
-static void note_left(struct work *w, const struct gpc_error *err, int r)
-{
-	if (w->r)
-		return;
-	w->r = r;
-	w->first = *err;
-}
-
 static void note_failure(struct work *w, struct row *row,
 	const struct gpc_error *err, int r)
 {
@@ -294,16 +303,16 @@ static int release_by_tags(struct work *w, const char *job, int64_t until_ms,
 	const struct gpc_held **go = NULL;
 	bool *left = NULL;
 	size_t n = 0;
-	int r = gpc_held_find(w->s, true, &held, err);
+	int r = gpc_held_find(w->s, true, &held, err), q;
 
 	go = gpc_array(held.n + 1, sizeof(const struct gpc_held *));
 	left = gpc_array(held.n + 1, sizeof(*left));
 	gpc_vec_each(h, &held)
 		if (gpc_eq(h->job, job))
 			go[n++] = h;
-	if (!r)
-		r = gpc_held_release_all(w->s, go, n, left_ms(until_ms), left,
-			err);
+	q = gpc_held_release_all(w->s, go, n, left_ms(until_ms), left,
+		r ? NULL : err);
+	r = r ? r : q;
 	free(go);
 	free(left);
 	gpc_held_clear(&held);
@@ -468,6 +477,8 @@ static int show(struct work *w, struct gpc_error *err)
 				row->result = gpc_strdup("would be released");
 		}
 	}
+	if (!w->rows.n && w->r < 0)
+		return 0;       /* and who knows what is held */
 	if (!w->rows.n && c->out.format <= GPC_OUT_WIDE) {
 		gpc_say(&c->talk, w->o->orphans && !w->o->all ?
 			"gpucloud: no orphans are held" :

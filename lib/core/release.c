@@ -233,10 +233,9 @@ static int find_of_provider(struct gpc_session *s, struct all_known *all,
 	int r = gpc_session_provider(s, name, &ctx, &p, err);
 
 	ctx.thorough = thorough;
-	if (r == 0)
-		r = p->ops->list(p, &found, err);
 	if (r < 0)
 		return gpc_wrap(err, r, "provider %s", name);
+	r = p->ops->list(p, &found, err);
 	gpc_vec_each(x, &found) {
 		/* Clouds show for a while what is gone; this machine shows it
 		 * as long as something of it is left. */
@@ -245,7 +244,7 @@ static int find_of_provider(struct gpc_session *s, struct all_known *all,
 			continue;
 		add_held(s, all, name, x, false, l);
 	}
-	if (p->ops->ways)
+	if (r == 0 && p->ops->ways)
 		r = p->ops->ways(p, &ways, err);
 	gpc_vec_each(x, &ways)
 		add_held(s, all, name, x, true, l);
@@ -259,17 +258,21 @@ int gpc_held_find(struct gpc_session *s, bool thorough,
 	struct all_known all = {0};
 	size_t n = 0;
 	const char *const *names = gpc_provider_names(&n);
+	struct gpc_error why = {0};
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = find_of_provider(s, &all, names[i], thorough, &l, err);
-	all_known_clear(&all);
-	if (r < 0) {
-		gpc_held_clear(&l);
-		return r;
+	for (size_t i = 0; i < n; i++) {
+		int q = find_of_provider(s, &all, names[i], thorough, &l, &why);
+
+		if (q == 0 || r < 0)
+			continue;
+		r = q;
+		if (err)
+			*err = why;
 	}
+	all_known_clear(&all);
 	*ret_l = l;
-	return 0;
+	return r;
 }
 
 static bool is_listed(const struct gpc_held_list *l, const struct gpc_node *n)

@@ -24,7 +24,8 @@ struct gpc_held {
 struct gpc_held_list { struct gpc_held *v; size_t n, cap; };
 void gpc_held_clear(struct gpc_held_list *l);
 /* Everything of this store, from tags alone; with the journal when the store
- * can be read. thorough: what costs more requests to find, too (provider.h). */
+ * can be read. A failure leaves in ret_l what was found all the same: one provider or
+ * region that does not answer keeps nobody from the others. thorough: what costs more requests to find, too (provider.h). */
 int gpc_held_find(struct gpc_session *s, bool thorough,
 	struct gpc_held_list *ret_l, struct gpc_error *err) gpc_must_check;
 /* Adds what the journals hold of jobs that have ended (by what their agents say,

@@ -105,7 +105,8 @@ typedef int place_fn(struct gpc_provider *p, const char *region, void *arg,
 
 /* Where nodes of ours may be. None at all where AWS was never used: then nothing is
  * asked, and nobody needs credentials. A region that is only configured and knows nobody
- * is one that the account has not enabled, unless all say so. */
+ * is one that the account has not enabled, unless all say so. One that fails keeps
+ * nobody from the others; the first failure is returned. */
 static int in_each_place(struct gpc_provider *p, place_fn *fn, void *arg,
 	struct gpc_error *err)
 {
@@ -118,14 +119,19 @@ static int in_each_place(struct gpc_provider *p, place_fn *fn, void *arg,
 		r = find_used(p, &used, &why);
 	for (size_t i = 0; i < used.n; i++)
 		add_once(&places, used.v[i]);
-	for (size_t i = 0; r == 0 && i < places.n; i++) {
+	for (size_t i = 0; r != -GPC_ECANCELED && i < places.n; i++) {
 		const char *region = places.v[i];
+		struct gpc_error own = {0};
+		int q = fn(p, region, arg, &own);
 
-		r = fn(p, region, arg, &why);
-		answered |= r == 0;
-		if (!gpc_strv_has(&used, region) && gpc_aws_is_stranger(r, &why) &&
-			(answered || i + 1 < places.n))
-			r = 0;
+		answered |= q == 0;
+		if (q == 0 || (!gpc_strv_has(&used, region) &&
+			gpc_aws_is_stranger(q, &own) && (answered || i + 1 < places.n)))
+			continue;
+		if (r == 0 || q == -GPC_ECANCELED) {
+			r = q;
+			why = own;
+		}
 	}
 	if (r < 0 && err)
 		*err = why;
@@ -359,10 +365,8 @@ static int aws_list(struct gpc_provider *p, struct gpc_instances *ret,
 	gpc_auto(gpc_instances) struct gpc_instances found = {0};
 	int r = in_each_place(p, list_place, &found, err);
 
-	if (r < 0)
-		return r;
 	move_all(&found, ret);
-	return 0;
+	return r;
 }
 
 /* --- destroy ------------------------------------------------------------------ */

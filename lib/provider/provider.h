@@ -97,7 +97,9 @@ struct gpc_provider_ops {
 	 * on, whatever is configured. */
 	void (*knows)(struct gpc_provider *p, const char *id);
 	/* All nodes and groups with our store's tag, those that ended lately included
-	 * (GPC_INSTANCE_GONE) as long as the provider shows them. */
+	 * (GPC_INSTANCE_GONE) as long as the provider shows them. A failure may leave some
+	 * in ret, as when one region of several does not answer: these are there, and that
+	 * others are not says nothing. */
 	int (*list)(struct gpc_provider *p, struct gpc_instances *ret,
 		struct gpc_error *err);
 	/* Starts to end these; idempotent; an absent one is fine. Absence is

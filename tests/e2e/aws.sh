@@ -478,5 +478,28 @@ is "$(printf '%s' "$out" | jq -c '[.rows[] | select(.fits and (.instance_type | 
 control config '{"ec2": {"environment": {}}}' >/dev/null
 run gpc submit -y -d -q --store s3://bucket/bare --infra aws --gpus A10G:1 --name bare -- true
 boot_failed bare 2 gpu_error no_driver "no working GPU driver"
+# --- one region of several ----------------------------------------------------
+# The machine of a job that the store knows nothing of any more.
+afresh
+gpc submit -q -y -d --store s3://bucket/lone --infra aws --name lone -- sleep 600 >/dev/null
+is_bought() { [ "$(live)" = 1 ]; }
+wait_until 60 is_bought
+for pid in $(pids_with "$T/"); do
+	case $(program_args "$pid") in supervise*) kill_pids KILL "$pid" ;; esac
+done
+/usr/bin/python3 - "$FAKE_S3" <<'X'
+import boto3, sys
+bucket = boto3.resource("s3", endpoint_url=sys.argv[1], region_name="us-east-1").Bucket("bucket")
+for folder in ("jobs", "live", "index"):
+    bucket.objects.filter(Prefix="lone/%s/" % folder).delete()
+X
+control faults '{"service": "ec2", "operation": "DescribeInstances", "prefix": "us-west-2/",
+	"do": "error", "status": 403, "code": "UnauthorizedOperation", "count": 0}' >/dev/null
+run env GPUCLOUD_AWS_REGIONS=us-west-2,us-east-1 "$GPUCLOUD_BIN" release \
+	--store s3://bucket/lone --orphans
+is "$rc" 4 "a region that does not answer is told"
+like "$err" "us-west-2: .*UnauthorizedOperation" "by its name"
+wait_until 20 all_gone
+ok $? "and keeps no machine of the others"
 stop_fakecloud
 finish

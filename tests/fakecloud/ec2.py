@@ -20,6 +20,7 @@ class Ec2(Instances, Network, Market, Templates, Rights, Query):
     version = "2016-11-15"
     xmlns = "http://ec2.amazonaws.com/doc/2016-11-15/"
     hosts = (r"ec2\.[a-z0-9-]+\.(amazonaws\.com(\.cn)?|api\.aws)",)
+    scope = re.compile(r"Credential=[^/]*/[0-9]+/(?P<region>[a-z0-9-]+)/")
     region_of_host = re.compile(r"ec2\.(?P<region>[a-z0-9-]+)\.(amazonaws\.com(\.cn)?|api\.aws)")
 
     @property
@@ -33,6 +34,9 @@ class Ec2(Instances, Network, Market, Templates, Rights, Query):
             request.key = "/".join((
                 args.get("Placement.AvailabilityZone", ""), args.get("InstanceType", ""),
                 args.get("InstanceMarketOptions.MarketType", "on-demand")))
+        else:
+            scope = self.scope.search(request.get("authorization") or "")
+            request.key = scope.group("region") + "/" if scope else None
 
     # -- in the words of this service
 
