@@ -108,6 +108,28 @@ TEST(where_an_attempt_began_stays)
 	lab_free(lab);
 }
 
+/* What may still save, or bring a machine that does, keeps everything. */
+TEST(only_what_is_over_is_swept)
+{
+	struct gpc_node node = { .status = GPC_NODE_RELEASED };
+	struct gpc_intent intent = {0};
+	struct gpc_job_state st = { .status = GPC_JOB_SUCCEEDED };
+
+	st.nodes.v = &node;
+	st.intents.v = &intent;
+	assert_true(gpc_prune_may(&st));
+	st.nodes.n = 1;
+	assert_true(gpc_prune_may(&st));
+	node.status = GPC_NODE_DRAINING;
+	assert_false(gpc_prune_may(&st));
+	st.nodes.n = 0;
+	st.intents.n = 1;
+	assert_false(gpc_prune_may(&st));
+	st.intents.n = 0;
+	st.status = GPC_JOB_RUNNING;
+	assert_false(gpc_prune_may(&st));
+}
+
 /* A job that lives is only asked: its agent does it. */
 TEST(a_live_job_is_asked)
 {
@@ -333,6 +355,7 @@ int main(void)
 		cmocka_unit_test(the_newest_stay),
 		cmocka_unit_test(a_pinned_one_stays),
 		cmocka_unit_test(where_an_attempt_began_stays),
+		cmocka_unit_test(only_what_is_over_is_swept),
 		cmocka_unit_test(a_live_job_is_asked),
 		cmocka_unit_test(nodes_that_may_save_are_waited_for),
 		cmocka_unit_test(a_prune_that_was_cut_short_is_finished),

@@ -7,6 +7,7 @@
 #include "core_jobs.h"
 #include "record/index.h"
 #include "record/journal.h"
+#include "record/keys.h"
 
 static struct gpc_error err;
 
@@ -39,6 +40,28 @@ TEST(old_jobs_go_with_all_they_left)
 	assert_string_not_equal(again, old);
 	assert_ok(lab_remove_all(lab->s, 30 * DAY, false, &x, &err));
 	assert_int_equal(x.n, 0);
+	lab_free(lab);
+}
+
+/* It was taken up by another job since: that one keeps it. */
+TEST(a_once_key_of_another_job_stays)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *dir = lab_folder(lab, "work", "x");
+	gpc_auto(gpc_removals) struct gpc_removals x = {0};
+	char old[GPC_JOB_ID_SIZE];
+	gpc_key key;
+
+	assert_ok(lab_submit(lab->s, dir, "key", old, &err));
+	lab_attempt(lab, old, 1);
+	lab_end(lab, old);
+	gpc_key_once(key, lab->s->place.owner.hash, "key");
+	assert_int_equal(count_keys(lab_inner(lab), key, NULL), 1);
+	assert_ok(gpc_store_put(lab_inner(lab), key, "other-aaaaaa x", 14, 0, &err));
+	lab_advance(40 * DAY);
+	assert_ok(lab_remove_all(lab->s, 30 * DAY, false, &x, &err));
+	assert_int_equal(x.n, 1);
+	assert_int_equal(count_keys(lab_inner(lab), key, NULL), 1);
 	lab_free(lab);
 }
 
@@ -213,6 +236,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(old_jobs_go_with_all_they_left),
+		cmocka_unit_test(a_once_key_of_another_job_stays),
 		cmocka_unit_test(a_removal_that_was_cut_short_is_finished),
 		cmocka_unit_test(what_was_resumed_stays),
 		cmocka_unit_test(what_goes_cannot_come_back),

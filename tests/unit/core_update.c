@@ -4,7 +4,7 @@
 #include "base/time.h"
 #include "core/update.h"
 #include "core/view.h"
-#include "core_lab.h"
+#include "core_jobs.h"
 #include "record/journal.h"
 #include "record/recover.h"
 #include "record/update.h"
@@ -152,6 +152,29 @@ TEST(time_fits_the_lifetime)
 	lab_free(lab);
 }
 
+/* Machines that were asked for and have not answered count, and the first end of all. */
+TEST(time_fits_what_ends_first)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "\"limits\":{\"time\":\"2h\"}");
+	gpc_auto(gpc_update_result) struct gpc_update_result x = {0};
+	int64_t now = gpc_wall_ms();
+
+	lab_event(lab, job, GPC_EVENT_ATTEMPT, "{\"attempt\":1}");
+	for (int hours = 8; hours > 2; hours -= 3) {
+		gpc_autostr *intent = gpc_format("{\"attempt\":1,\"token\":\"t%d\","
+			"\"request\":{\"expires_ms\":%lld}}", hours,
+			(long long)(now + hours * 60 * MINUTE));
+
+		lab_event(lab, job, GPC_EVENT_INTENT, intent);
+	}
+	assert_fails(update(lab, job, NONE, 6 * 60 * MINUTE, false, &x),
+		GPC_ECONFLICT);
+	assert_has(err.msg, "lifetime");
+	assert_ok(update(lab, job, NONE, 4 * 60 * MINUTE, false, &x));
+	lab_free(lab);
+}
+
 TEST(another_currency_is_refused)
 {
 	struct lab *lab = lab_new(0);
@@ -227,6 +250,7 @@ int main(void)
 		cmocka_unit_test(a_higher_cost_goes_on),
 		cmocka_unit_test(a_lower_cost_ends_it),
 		cmocka_unit_test(time_fits_the_lifetime),
+		cmocka_unit_test(time_fits_what_ends_first),
 		cmocka_unit_test(another_currency_is_refused),
 		cmocka_unit_test(an_end_that_is_not_recorded_yet),
 		cmocka_unit_test(two_at_once_both_hold),
