@@ -67,6 +67,19 @@ saved_last "the job saved before it stopped"
 wait_until 10 none_of_job
 ok $? "nothing is left running"
 
+# One that takes the job up without a tether does not renew it, and takes it away.
+attach taken --once taken --tether
+ends KILL
+env --default-signal=INT "$GPUCLOUD_BIN" submit -q --wait --name taken --once taken count.yaml \
+	>taken.out 2>taken.err &
+client=$!
+is_free() { ! gpc status "$job" | grep -q "^Tether:"; }
+wait_until 10 is_free
+ok $? "a client without a tether frees the job of another one's" || note "$(cat taken.err)"
+ends INT
+is "$rc $(state_of "$job")" "130 RUNNING" "which is not cancelled with it either"
+gpc cancel -q "$job" --now
+
 CI_IS=true attach ci
 ends TERM
 is "$rc" 143 "in CI a client is tethered by itself"
