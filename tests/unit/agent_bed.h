@@ -34,6 +34,7 @@ static struct gpc_error err;
 static char *self;
 
 #define JOB "bed-abc234"
+#define BED_RATE "{'amount': '3600', 'currency': 'USD'}" /* an hour: 1 a second */
 enum { BED_WAIT_MS = 60000 };
 
 struct bed {
@@ -187,6 +188,7 @@ static inline void bed_attempt(struct bed *b, const char *resume_from,
 		gpc_json_set_str(n, "id", made.v[i].id);
 		gpc_json_set_str(n, "provider", "local");
 		gpc_json_set_str(n, "offer", "local");
+		gpc_json_set(n, "rate", json_of(BED_RATE));
 		gpc_json_add(nodes, n);
 		*gpc_vec_push(&b->ids) = gpc_strdup(made.v[i].id);
 	}

@@ -124,6 +124,8 @@ TEST(ends_have_their_reasons)
 			GPC_REASON_TIME_LIMIT, 0, 15, "limits.time of 1s" },
 		{ "setup: sleep 1000\nrun: x\nlimits: {setup: 1s}\n",
 			GPC_REASON_TIME_LIMIT, 0, 15, "limits.setup of 1s" },
+		{ "run: sleep 1000\nlimits: {cost: 1.5}\n",
+			GPC_REASON_COST_LIMIT, 0, 15, "limits.cost of $1.50" },
 		/* a folder is where the file should be */
 		{ "file_mounts: {a: /etc/hostname, a/b: /etc/hostname}\nrun: x\n",
 			GPC_REASON_SPEC_INVALID, 0, 0, "file_mounts.a/b" },
