@@ -77,7 +77,10 @@ ok $? "and goes on from what was kept"
 run gpc release -q "$job"
 
 # --- damage --------------------------------------------------------------------------
-hurt=$(find "$STORE/jobs/$job" -path '*/blobs/*' -type f | head -n 1)
+# One that a checkpoint names: a save that was cut short may have left others.
+hurt=$(find "$STORE/jobs/$job" -path '*/blobs/*' -type f | while read -r blob; do
+	grep -rqF --exclude-dir=blobs "${blob##*/}" "$STORE/jobs/$job" && echo "$blob"
+done | head -n 1)
 chmod u+w "$hurt"
 printf x >>"$hurt"
 run gpc checkpoint verify "$job" --all
