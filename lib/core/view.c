@@ -542,8 +542,8 @@ static struct gpc_json *limits_json(const struct gpc_view *v,
 
 int64_t gpc_view_tether_ms(struct gpc_session *s, const struct gpc_view *v)
 {
-	return gpc_job_status_is_end(v->state.status) ? 0 :
-		gpc_tether_within_ms(s->store, v->job.id);
+	return gpc_job_status_is_end(v->state.status) || gpc_store_is_far(s->store) ?
+		0 : gpc_tether_within_ms(s->store, v->job.id);
 }
 
 /* What the spec says and updates have changed. */

@@ -35,7 +35,8 @@ void gpc_view_clear(struct gpc_view *v);
 GPC_CLEANUP_VALUE(gpc_view);
 /* True when it has ended and no node is left. */
 bool gpc_view_is_over(const struct gpc_view *v);
-/* How long the client may be silent that it is tethered to; 0 = it is not. */
+/* How long the client may be silent that it is tethered to; 0 = it is not, or it has
+ * ended, or each request to the store costs time and money. */
 int64_t gpc_view_tether_ms(struct gpc_session *s, const struct gpc_view *v);
 /* JOB forms: id, unique prefix, name (newest), "@" (my newest); NULL = "@".
  * `ending`: refused as ambiguous (GPC_ECONFLICT, listing them) when several

@@ -64,8 +64,8 @@ sleep 30
 at_most 60 true "half a minute of a job that is silent"
 at_most 12 "$billed" "puts and lists of it"
 
-quiet 5 "requests of status JOB" "$GPUCLOUD_BIN" status "$job"
-quiet 5 "requests of status JOB --json" "$GPUCLOUD_BIN" status "$job" --json
+quiet 4 "requests of status JOB" "$GPUCLOUD_BIN" status "$job"
+quiet 4 "requests of status JOB --json" "$GPUCLOUD_BIN" status "$job" --json
 
 mark
 reader timeout 30 "$GPUCLOUD_BIN" logs -f "$job" >/dev/null 2>&1
