@@ -175,6 +175,27 @@ TEST(time_fits_what_ends_first)
 	lab_free(lab);
 }
 
+TEST(time_fits_the_node_that_ends_first)
+{
+	struct lab *lab = lab_new(0);
+	gpc_autostr *job = lab_job(lab, "\"num_nodes\":2,\"limits\":{\"time\":\"2h\"}");
+	gpc_auto(gpc_update_result) struct gpc_update_result x = {0};
+	long long now = gpc_wall_ms();
+	gpc_autostr *created = gpc_format("{\"intent\":3,\"nodes\":["
+		"{\"rank\":0,\"id\":\"a\",\"provider\":\"fake\",\"expires_ms\":%lld},"
+		"{\"rank\":1,\"id\":\"b\",\"provider\":\"fake\",\"expires_ms\":%lld}]}",
+		now + 5 * 60 * MINUTE, now + 9 * 60 * MINUTE);
+
+	lab_event(lab, job, GPC_EVENT_ATTEMPT, "{\"attempt\":1}");
+	lab_event(lab, job, GPC_EVENT_INTENT,
+		"{\"attempt\":1,\"token\":\"t\",\"request\":{}}");
+	lab_event(lab, job, GPC_EVENT_CREATED, created);
+	assert_fails(update(lab, job, NONE, 7 * 60 * MINUTE, false, &x),
+		GPC_ECONFLICT);
+	assert_ok(update(lab, job, NONE, 4 * 60 * MINUTE, false, &x));
+	lab_free(lab);
+}
+
 TEST(another_currency_is_refused)
 {
 	struct lab *lab = lab_new(0);
@@ -251,6 +272,7 @@ int main(void)
 		cmocka_unit_test(a_lower_cost_ends_it),
 		cmocka_unit_test(time_fits_the_lifetime),
 		cmocka_unit_test(time_fits_what_ends_first),
+		cmocka_unit_test(time_fits_the_node_that_ends_first),
 		cmocka_unit_test(another_currency_is_refused),
 		cmocka_unit_test(an_end_that_is_not_recorded_yet),
 		cmocka_unit_test(two_at_once_both_hold),
